@@ -1,0 +1,135 @@
+"""What a host answers: exactly one event for each command, tagged by `event`.
+
+Fields may be added at any time; a guest must ignore those that it does not know. The field
+names of the four original events (`infer_done`, `opened`, `sliced`, `emitted`) never change.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cuttlebone_abi.scalars import U32, U64
+
+
+class Finish(StrEnum):
+    """Why a generation ended."""
+
+    EOS = "eos"
+    """The model said that it had finished."""
+    LENGTH = "length"
+    """`max_tokens` were generated: the text is cut off."""
+    STOP = "stop"
+    """A stop string was reached."""
+    GUEST = "guest"
+    """`cf_on_token` said stop."""
+
+
+class TextKind(BaseModel):
+    """Empty, or UTF-8 as far as the first 4096 bytes tell."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: Literal["text"] = "text"
+
+
+class ImageKind(BaseModel):
+    """An image, told by its magic bytes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: Literal["image"] = "image"
+    format: Literal["png", "jpeg", "gif", "webp"]
+
+
+class DocumentKind(BaseModel):
+    """A PDF. A host that does not read PDFs reports 0 pages and no text layer."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: Literal["document"] = "document"
+    pages: U32 = 0
+    has_text_layer: bool = False
+
+
+class BinaryKind(BaseModel):
+    """Anything else."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: Literal["binary"] = "binary"
+
+
+FileKind: TypeAlias = Annotated[
+    TextKind | ImageKind | DocumentKind | BinaryKind, Field(discriminator="kind")
+]
+
+
+class InferDone(BaseModel):
+    """Answers `infer`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    event: Literal["infer_done"] = "infer_done"
+    text: str
+    tokens_out: U32
+    finish: Finish
+    tokens_in: U32
+    tokens_cached: U32
+    """How many of `tokens_in` were not evaluated again."""
+    seed: U32
+    """The seed that was used, whoever chose it."""
+
+
+class Opened(BaseModel):
+    """Answers `open`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    event: Literal["opened"] = "opened"
+    handle: U32
+    len: U64
+    """Bytes in the file at the moment of opening; all slicing goes by it."""
+    kind: FileKind
+
+
+class Sliced(BaseModel):
+    """Answers `slice`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    event: Literal["sliced"] = "sliced"
+    text: str
+    next_offset: U64
+
+
+class Closed(BaseModel):
+    """Answers `close`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    event: Literal["closed"] = "closed"
+
+
+class Emitted(BaseModel):
+    """Answers `emit`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    event: Literal["emitted"] = "emitted"
+
+
+class ErrorEvent(BaseModel):
+    """Answers a command with `on_error: event` that could not be carried out."""
+
+    model_config = ConfigDict(frozen=True)
+
+    event: Literal["error"] = "error"
+    code: str
+    message: str
+
+
+Event: TypeAlias = Annotated[
+    InferDone | Opened | Sliced | Closed | Emitted | ErrorEvent, Field(discriminator="event")
+]
+"""All events."""

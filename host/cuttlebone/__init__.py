@@ -1,0 +1,1 @@
+"""Cuttlebone: a host for sandboxed WebAssembly jobs beside a local language model."""

@@ -1,0 +1,92 @@
+"""All errors that cross a module's border, sorted by who must act.
+
+The guest or its author: CommandError, JobError, Interrupted, BlockRefused. The caller of the API:
+CallerError. The operator: OperatorError. Anything else is a bug of ours, and only the last
+resort of a thread may catch it.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cuttlebone_abi import ErrorCode
+
+
+class CommandError(Exception):
+    """A command that cannot be carried out: an `error` event if the guest wants one, else the end."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class JobError(Exception):
+    """The end of a job, whatever its guest wished: a limit of the job, a trap, a cancellation."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Interrupted(Exception):
+    """A call into a guest was stopped from outside. Whoever asked for it knows the reason."""
+
+
+class BlockRefused(Exception):
+    """A module that is no block. `faults` names everything wrong with it, each with its mending."""
+
+    def __init__(self, faults: tuple[str, ...]) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = faults
+
+
+class ProblemCode(StrEnum):
+    """The `code` of a problem document: what is wrong with a request."""
+
+    BAD_REQUEST = "bad_request"
+    MALFORMED_JSON = "malformed_json"
+    INVALID_BODY = "invalid_body"
+    INVALID_INPUT = "invalid_input"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    BODY_TOO_LARGE = "body_too_large"
+    UNKNOWN_ROUTE = "unknown_route"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    UNKNOWN_JOB = "unknown_job"
+    UNKNOWN_SPEC = "unknown_spec"
+    SPEC_UNUSABLE = "spec_unusable"
+    NOT_FINAL = "not_final"
+    QUEUE_FULL = "queue_full"
+    FORBIDDEN_HOST = "forbidden_host"
+    STOPPING = "stopping"
+    INTERNAL = "internal"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldFault:
+    """One place in a request that is wrong: an RFC 6901 pointer into the body, and the reason."""
+
+    pointer: str
+    message: str
+
+
+class CallerError(Exception):
+    """A request that is refused; nothing was changed. The API turns it into a problem document."""
+
+    def __init__(
+        self,
+        code: ProblemCode,
+        message: str,
+        *,
+        faults: tuple[FieldFault, ...] = (),
+        retry_after_s: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.faults = faults
+        self.retry_after_s = retry_after_s
+
+
+class OperatorError(Exception):
+    """The host cannot do what its operator set up; the message says what, where and what to do."""

@@ -1,0 +1,102 @@
+"""What the operator decides: one settings object, from flags, environment (`CUTTLEBONE_…`) or defaults."""
+
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+Positive = Annotated[int, Field(strict=True, ge=1)]
+
+MEBIBYTE = 1 << 20
+
+
+class Limits(BaseModel):
+    """What one job may use. Every field has a bound; silence means the default, never unlimited."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    time_ms: Positive = 60_000
+    """Wall clock from the start of running, less the time waited for admission or loading of a model."""
+    infer_wait_ms: Positive = 300_000
+    """Time that the generations of a job may wait for admission or for their model to load."""
+    memory_bytes: Positive = 64 * MEBIBYTE
+    """Linear memory of the guest."""
+    steps: Positive = 100_000
+    """Calls of `cf_init` and `cf_step`."""
+    command_bytes: Positive = MEBIBYTE
+    """One command."""
+    json_depth: Positive = 128
+    """Nesting of one command."""
+    handles: Positive = 64
+    """Files open at once."""
+    window_bytes: Positive = MEBIBYTE
+    """One slice; a wider one is cut to this."""
+    events: Positive = 10_000
+    """Progress events."""
+    event_bytes: Positive = 16 * MEBIBYTE
+    """All progress events together."""
+    infer_calls: Positive = 1_000
+    """Generations."""
+    tokens_in: Positive = 1_000_000
+    """Prompt tokens of all generations together."""
+    tokens_out: Positive = 16_384
+    """Generated tokens of all generations together."""
+
+    def narrowed(self, stated: "Limits") -> Self:
+        """The lower of both for each field that `stated` sets; what it leaves out stays."""
+        lower = {
+            name: min(value, getattr(self, name))
+            for name, value in stated.model_dump(exclude_unset=True).items()
+        }
+        return self.model_copy(update=lower)
+
+    def bounded(self, maximum: "Limits") -> Self:
+        """The lower of both for every field."""
+        ceiling = maximum.model_dump()
+        lower = {name: min(value, ceiling[name]) for name, value in self.model_dump().items()}
+        return self.model_copy(update=lower)
+
+
+class Settings(BaseSettings):
+    """The operator's choices. Environment variables are `CUTTLEBONE_` and the field in capitals."""
+
+    model_config = SettingsConfigDict(env_prefix="CUTTLEBONE_", frozen=True, extra="forbid")
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8420
+    """0 takes a free port."""
+    specs: Path = Path("specs")
+    """Folder of spec files, `*.yaml`, `*.yml` or `*.json`."""
+    models: dict[str, Path] = {}
+    """GGUF file of each role."""
+    cache: Path | None = None
+    """Folder of compiled modules; None is the user's cache folder."""
+    jobs_running_max: Positive = 4
+    jobs_waiting_max: Positive = 1_000
+    jobs_kept_max: Positive = 10_000
+    """Finished jobs that the in-memory store remembers; the oldest go first."""
+    grace_s: Annotated[float, Field(gt=0)] = 10.0
+    """How long running jobs may go on after a stop signal."""
+    body_bytes_max: Positive = 64 << 10
+    """JSON body of one request."""
+    context_tokens_max: Positive = 4096
+    """Context of a model, at most what it was trained with."""
+    threads: Positive | None = None
+    """Threads of one model; None is the physical cores, less one when there are more than two."""
+    limits_max: Limits = Limits(
+        time_ms=3_600_000,
+        infer_wait_ms=3_600_000,
+        memory_bytes=1024 * MEBIBYTE,
+        steps=10_000_000,
+        command_bytes=8 * MEBIBYTE,
+        json_depth=128,
+        handles=1024,
+        window_bytes=8 * MEBIBYTE,
+        events=1_000_000,
+        event_bytes=256 * MEBIBYTE,
+        infer_calls=100_000,
+        tokens_in=100_000_000,
+        tokens_out=10_000_000,
+    )
+    """What no spec and no request can exceed."""
