@@ -1,0 +1,1 @@
+"""One thread, one model, many generations: text in, text out, one batch for all jobs."""

@@ -1,0 +1,251 @@
+"""What a job asks a model for, and the ticket through which the answer comes back."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from cuttlebone_abi import ErrorCode, Finish, Json
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a conversation; `role` is system, user or assistant."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How tokens are chosen, in the terms of llama.cpp; None switches a filter off."""
+
+    temperature: float = 0.0
+    """0 takes the likeliest token, always."""
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    repeat_penalty: float | None = None
+    seed: int = 0
+    """32 bits. Said again in the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonSchema:
+    """The generated text has to be JSON that this JSON Schema accepts."""
+
+    schema: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The generated text has to be a sentence of this grammar, Lark-style or GBNF."""
+
+    text: str
+
+
+Constraint: TypeAlias = JsonSchema | Grammar
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """One inference: exactly one of `turns` and `raw_prompt` is set."""
+
+    job: str
+    """Prompts are prefilled job by job in turn."""
+    tenant: str
+    """Evaluated prompts are shared within a tenant, never between two."""
+    turns: tuple[Turn, ...] | None
+    raw_prompt: str | None
+    max_tokens: int
+    sampling: Sampling = Sampling()
+    stop: tuple[str, ...] = ()
+    asks_verdict: bool = False
+    """Whether each piece needs a `verdict` before the generation goes on."""
+    interactive: bool = False
+    """Prefilled before those that are not."""
+    constraint: Constraint | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The next characters of the text: never empty, never ending inside a character."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The end of a generation that went well. The pieces concatenate to a prefix of `text`."""
+
+    text: str
+    finish: Finish
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailedGeneration:
+    """The end of a generation that went wrong or was cancelled; the tokens are what it spent."""
+
+    code: ErrorCode
+    message: str
+    tokens_in: int
+    tokens_out: int
+
+
+Outcome: TypeAlias = Finished | FailedGeneration
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictGiven:
+    """The guest has answered for its oldest unanswered piece."""
+
+    generation: "Generation"
+    stop: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CancelAsked:
+    """Nobody wants this generation any more."""
+
+    generation: "Generation"
+
+
+class Outbox(Protocol):
+    """Where a ticket leaves word for the inference thread; must not block."""
+
+    def __call__(self, message: VerdictGiven | CancelAsked, /) -> None:
+        """Take one message."""
+
+
+class Generation:
+    """The ticket of one accepted request; it always ends in exactly one outcome.
+
+    The job's thread takes (`next`, `verdict`), the inference thread gives (`admit`, `spend`,
+    `deliver`, `end`), and anybody may `cancel`, `wake` or read the numbers. All state is guarded
+    by one lock, is never waited for while it is held, and no longer changes once `_outcome` is set.
+    """
+
+    def __init__(
+        self, request: GenerationRequest, outbox: Outbox, clock: Callable[[], float]
+    ) -> None:
+        self.request = request
+        self._outbox = outbox
+        self._clock = clock
+        self._changed = threading.Condition(threading.Lock())
+        self._pieces: deque[Piece] = deque()
+        self._outcome: Outcome | None = None
+        self._woken = False
+        self._submitted_s = clock()
+        self._waited_s: float | None = None
+        self._admitted = False
+        self._tokens_in = 0
+        self._tokens_out = 0
+
+    # For the job's thread.
+
+    def next(self, timeout_s: float | None = None) -> Piece | Outcome | None:
+        """Take the next piece or, after the last one, the outcome, again and again.
+
+        None says that `timeout_s` is over or that `wake` was called.
+        """
+        with self._changed:
+            self._changed.wait_for(self._anything, timeout_s)
+            self._woken = False
+            if self._pieces:
+                return self._pieces.popleft()
+            return self._outcome
+
+    def verdict(self, stop: bool) -> None:  # noqa: FBT001 -- the guest's answer, not an option
+        """Answer for the oldest piece not answered yet; with `stop` the text ends with that piece."""
+        self._outbox(VerdictGiven(self, stop))
+
+    # For any thread.
+
+    def cancel(self) -> None:
+        """Ask for the end. The outcome follows within one tick; one that exists already stays."""
+        self._outbox(CancelAsked(self))
+
+    def wake(self) -> None:
+        """Make the current or the following `next` return, so that its caller looks around."""
+        with self._changed:
+            self._woken = True
+            self._changed.notify_all()
+
+    @property
+    def tokens_in(self) -> int:
+        """Prompt tokens evaluated or taken from the cache so far."""
+        with self._changed:
+            return self._tokens_in
+
+    @property
+    def tokens_out(self) -> int:
+        """Tokens sampled so far, whether or not they came to be text."""
+        with self._changed:
+            return self._tokens_out
+
+    @property
+    def waited_s(self) -> float:
+        """Seconds from submission to admission (loading of the model included), or until now."""
+        with self._changed:
+            return self._waited()
+
+    @property
+    def admitted(self) -> bool:
+        """Whether it has its place in the batch, so that time counts as its own."""
+        with self._changed:
+            return self._admitted
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is an outcome."""
+        with self._changed:
+            return self._outcome is not None
+
+    # For the inference thread.
+
+    def admit(self) -> None:
+        """Stop counting time as waiting."""
+        with self._changed:
+            self._waited_s = self._waited()
+            self._admitted = True
+            self._changed.notify_all()
+
+    def spend(self, *, tokens_in: int = 0, tokens_out: int = 0) -> None:
+        """Add to what the generation has cost."""
+        with self._changed:
+            self._tokens_in += tokens_in
+            self._tokens_out += tokens_out
+
+    def deliver(self, piece: Piece) -> None:
+        """Hand one piece over."""
+        with self._changed:
+            if self._outcome is None:
+                self._pieces.append(piece)
+                self._changed.notify_all()
+
+    def end(self, outcome: Outcome, *, drop_pieces: bool = False) -> None:
+        """Set the outcome, unless there is one; `drop_pieces` takes back what was not taken yet."""
+        with self._changed:
+            if self._outcome is None:
+                self._waited_s = self._waited()
+                self._outcome = outcome
+                if drop_pieces:
+                    self._pieces.clear()
+                self._changed.notify_all()
+
+    def fail(self, code: ErrorCode, message: str) -> None:
+        """End as failed with what was spent so far."""
+        with self._changed:
+            spent_in, spent_out = self._tokens_in, self._tokens_out
+        self.end(FailedGeneration(code, message, spent_in, spent_out), drop_pieces=True)
+
+    def _anything(self) -> bool:
+        return bool(self._pieces) or self._outcome is not None or self._woken
+
+    def _waited(self) -> float:
+        return self._clock() - self._submitted_s if self._waited_s is None else self._waited_s

@@ -1,0 +1,113 @@
+"""The model as the inference thread sees it: a protocol, with llama.cpp and a fake behind it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NewType, Protocol
+
+from cuttlebone.inference.generation import Constraint, Sampling
+
+Token = NewType("Token", int)
+"""An index into the vocabulary of the model."""
+Slot = NewType("Slot", int)
+"""A sequence id of the model's memory, below `ModelInfo.slots`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What is known of a loaded model."""
+
+    name: str
+    path: Path | None
+    sha256: str | None
+    architecture: str
+    context_tokens: int
+    """Cells of the key-value cache, shared by all sequences; one sequence may fill them."""
+    trained_context_tokens: int
+    vocabulary_tokens: int
+    slots: int
+    """Sequences that its memory can tell apart."""
+    batch_tokens_max: int
+    has_template: bool
+    memory_bytes: int
+    """Weights and key-value cache together, as the model reports them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Consecutive tokens of one sequence that are evaluated in one batch."""
+
+    slot: Slot
+    position: int
+    """Of the first token; everything before it is in the memory of the slot already."""
+    tokens: Sequence[Token]
+    wants_logits: bool
+    """Whether the last token's logits are needed, that is, whether a token is sampled after it."""
+
+
+class DecodeFailed(Exception):
+    """The model could not evaluate a batch. Nothing is known of the memory of its runs."""
+
+
+class Sampler(Protocol):
+    """Chooses the tokens of one sequence. Owned by the inference thread."""
+
+    def pick(self, row: int) -> Token:
+        """Choose after the batch's token number `row`, and remember the choice.
+
+        Raises DecodeFailed when the model gave no numbers to choose by.
+        """
+
+    def close(self) -> None:
+        """Give its memory back."""
+
+
+class Model(Protocol):
+    """A loaded model and its memory. All but `tokenise` is called from the inference thread alone."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """What is known of it."""
+
+    @property
+    def template(self) -> str | None:
+        """Its chat template, in Jinja, if it has one."""
+
+    @property
+    def begin_text(self) -> str:
+        """How templates spell the token that begins a text."""
+
+    @property
+    def end_text(self) -> str:
+        """How templates spell the token that ends one."""
+
+    @property
+    def begins_with(self) -> Token | None:
+        """The token that every prompt begins with, for models that were trained so."""
+
+    def tokenise(self, text: str, *, scaffold: bool) -> list[Token]:
+        """Turn text into tokens, from any thread; only in a scaffold special tokens are parsed."""
+
+    def piece(self, token: Token) -> bytes:
+        """The bytes that a token stands for; none for control tokens."""
+
+    def ends_text(self, token: Token) -> bool:
+        """Whether the model says with this token that it has finished."""
+
+    def sampler(self, sampling: Sampling, constraint: Constraint | None) -> Sampler:
+        """Make a sampler; the constraint has been checked with `check`."""
+
+    def check(self, constraint: Constraint) -> None:
+        """Raise CommandError (invalid_grammar), from any thread, if the constraint cannot be kept."""
+
+    def decode(self, runs: Sequence[Run]) -> list[int]:
+        """Evaluate one batch; answer the row of each run's last token. Raises DecodeFailed."""
+
+    def copy(self, source: Slot, target: Slot, tokens: int) -> None:
+        """Let the empty slot `target` begin with the first `tokens` tokens of `source`."""
+
+    def truncate(self, slot: Slot, tokens: int) -> None:
+        """Forget what a slot holds beyond its first `tokens` tokens."""
+
+    def close(self) -> None:
+        """Free weights and memory. Nothing else is called afterwards."""
