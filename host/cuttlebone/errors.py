@@ -47,7 +47,7 @@ class ProblemCode(StrEnum):
     BAD_REQUEST = "bad_request"
     MALFORMED_JSON = "malformed_json"
     INVALID_BODY = "invalid_body"
-    INVALID_INPUT = "invalid_input"
+    SCHEMA_VALIDATION_FAILED = "schema_validation_failed"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     BODY_TOO_LARGE = "body_too_large"
     UNKNOWN_ROUTE = "unknown_route"

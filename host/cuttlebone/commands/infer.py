@@ -1,0 +1,147 @@
+"""`infer`: one generation, its pieces shown to the guest, its cost counted whatever happens."""
+
+import hashlib
+from collections.abc import Callable
+from typing import Final, assert_never
+
+from cuttlebone.commands.scope import Model, Scope
+from cuttlebone.errors import CommandError
+from cuttlebone.inference import (
+    FailedGeneration,
+    Finished,
+    Generation,
+    GenerationRequest,
+    Piece,
+    Sampling,
+    Turn,
+)
+from cuttlebone_abi import ErrorCode, Finish, Infer, InferDone
+
+Verdict = Callable[[str], bool]
+"""Asks the guest whether to stop after a piece of text."""
+
+_NOT_SERVED: Final = ("json_schema", "grammar", "images")
+
+
+def carry_out_infer(command: Infer, scope: Scope, verdict: Verdict | None) -> InferDone:
+    """Generate; raise CommandError, or JobError when the job ends with it.
+
+    `verdict` is None for a guest that does not want to see its tokens.
+    """
+    model = _model(scope)
+    request = _request(command, scope, model, asks_verdict=verdict is not None)
+    scope.budget.spend_infer_call()
+    generation = model.generator.submit(request)
+    scope.served_by = model.role
+    started = scope.budget.elapsed_s
+    try:
+        with (
+            scope.budget.waiting_for(generation),
+            scope.budget.when_stopped(lambda: _let_go(generation)),
+        ):
+            finished = _follow(generation, scope, verdict)
+    finally:
+        generation.cancel()  # does nothing to one that has finished
+        scope.budget.spend_tokens(generation.tokens_in, generation.tokens_out)
+        scope.infer_s += scope.budget.elapsed_s - started
+    scope.budget.check()
+    if finished.finish is Finish.LENGTH and request.max_tokens < command.max_tokens:
+        raise scope.budget.tokens_out_exceeded()
+    scope.tokens_cached += finished.tokens_cached
+    return InferDone(
+        text=finished.text,
+        tokens_out=finished.tokens_out,
+        finish=finished.finish,
+        tokens_in=finished.tokens_in,
+        tokens_cached=finished.tokens_cached,
+        seed=finished.seed,
+    )
+
+
+def _let_go(generation: Generation) -> None:
+    """Cancel, and do not wait for the tick that sees it: a long prefill may be under way."""
+    generation.cancel()
+    generation.wake()
+
+
+def _follow(generation: Generation, scope: Scope, verdict: Verdict | None) -> Finished:
+    """Take the deliveries of a generation one by one until its last."""
+    while True:
+        delivery = generation.next(timeout_s=None)
+        scope.budget.check()
+        scope.budget.check_tokens_in(generation.tokens_in)
+        match delivery:
+            case None:
+                continue
+            case Piece(text):
+                scope.events.token(text)
+                if verdict is not None:
+                    generation.verdict(verdict(text))
+            case Finished():
+                return delivery
+            case FailedGeneration(code, message):
+                raise CommandError(code, message)
+            case _:
+                assert_never(delivery)
+
+
+def _model(scope: Scope) -> Model:
+    if scope.model is None:
+        raise CommandError(
+            ErrorCode.CAPABILITY_DENIED, "infer: this spec grants no model; name one as `model:`"
+        )
+    return scope.model
+
+
+def _request(
+    command: Infer, scope: Scope, model: Model, *, asks_verdict: bool
+) -> GenerationRequest:
+    for field in _NOT_SERVED:
+        if getattr(command, field) is not None:
+            raise CommandError(
+                ErrorCode.UNSUPPORTED, f"infer: this host does not serve the field `{field}` yet"
+            )
+    if command.max_tokens < 1:
+        raise CommandError(ErrorCode.INVALID_ARGUMENT, "infer: `max_tokens` must be at least 1")
+    if command.max_tokens > model.defaults.max_tokens_max:
+        raise CommandError(
+            ErrorCode.INVALID_ARGUMENT,
+            f"infer: `max_tokens` is {command.max_tokens}, but the spec allows at most "
+            f"{model.defaults.max_tokens_max} (`infer.max_tokens_max`)",
+        )
+    if scope.budget.tokens_out_left < 1:
+        raise scope.budget.tokens_out_exceeded()
+    return GenerationRequest(
+        job=scope.job,
+        tenant=scope.tenant,
+        turns=_turns(command),
+        raw_prompt=command.prompt if command.raw else None,
+        max_tokens=min(command.max_tokens, scope.budget.tokens_out_left),
+        sampling=_sampling(command, scope, model),
+        stop=command.stop,
+        asks_verdict=asks_verdict,
+    )
+
+
+def _turns(command: Infer) -> tuple[Turn, ...] | None:
+    if command.messages is not None:
+        return tuple(Turn(message.role, message.content) for message in command.messages)
+    return None if command.raw else (Turn("user", command.prompt or ""),)
+
+
+def _sampling(command: Infer, scope: Scope, model: Model) -> Sampling:
+    fields = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "seed")
+    stated = {name: getattr(command, name) for name in fields}
+    chosen = {
+        name: value if value is not None else getattr(model.defaults, name)
+        for name, value in stated.items()
+    }
+    if chosen["seed"] is None:
+        chosen["seed"] = _derived_seed(scope)
+    return Sampling(**chosen)
+
+
+def _derived_seed(scope: Scope) -> int:
+    """A seed that a replay of the same job derives again."""
+    digest = hashlib.sha256(f"{scope.job}:{scope.budget.steps}".encode()).digest()
+    return int.from_bytes(digest[:4], "little")

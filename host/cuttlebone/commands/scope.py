@@ -1,0 +1,70 @@
+"""What one job may touch: its files, its model, its watchers, its budget."""
+
+from dataclasses import dataclass
+from typing import Annotated, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cuttlebone.commands.budget import Budget
+from cuttlebone.files import HandleTable
+from cuttlebone.inference import Generation, GenerationRequest
+from cuttlebone_abi import U32, Json, Number
+
+
+class EventSink(Protocol):
+    """Where a job's watchers are told of it."""
+
+    def progress(self, value: Json) -> None:
+        """Pass on what the guest emitted."""
+
+    def token(self, text: str) -> None:
+        """Pass on a piece of generated text."""
+
+
+class Generator(Protocol):
+    """Where generations are submitted: an inference thread."""
+
+    def submit(self, request: GenerationRequest) -> Generation:
+        """Accept a generation; raise CommandError before anything is spent if it cannot be served."""
+
+
+class InferDefaults(BaseModel):
+    """Defaults and bounds that a spec sets for `infer`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    temperature: Annotated[Number, Field(ge=0)] = 0.0
+    top_p: Number | None = None
+    top_k: Annotated[int, Field(strict=True, ge=1)] | None = None
+    min_p: Number | None = None
+    repeat_penalty: Number | None = None
+    seed: U32 | None = None
+    max_tokens_max: Annotated[int, Field(strict=True, ge=1)] = 1024
+    """The most that one `infer` may ask for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The model that a spec names: its role, and where it is served."""
+
+    role: str
+    generator: Generator
+    defaults: InferDefaults
+
+
+@dataclass(slots=True)
+class Scope:
+    """All that one job may touch. Owner: its job thread."""
+
+    job: str
+    tenant: str
+    files: HandleTable
+    model: Model | None
+    """None when the spec names no model: the job may not infer."""
+    events: EventSink
+    budget: Budget
+    served_by: str = ""
+    """Role of the model once it has served a generation, for the usage."""
+    tokens_cached: int = 0
+    infer_s: float = 0.0
+    """Seconds from submitting generations to their ends, waiting included."""

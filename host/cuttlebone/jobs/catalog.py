@@ -1,0 +1,216 @@
+"""The specs that a host serves: loaded from a folder, loaded again on change, bad ones reported."""
+
+import threading
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from cuttlebone.errors import BlockRefused, CallerError, OperatorError, ProblemCode
+from cuttlebone.files import Grants
+from cuttlebone.jobs.shapes import Shapes
+from cuttlebone.jobs.spec import SPEC_SUFFIXES, Spec, read_schema, read_spec
+from cuttlebone.sandbox import Block
+from cuttlebone.settings import Limits
+from cuttlebone.text import printable
+from cuttlebone_abi import Json
+
+BLOCK_BYTES_MAX = 16 << 20
+
+Admit = Callable[[bytes], Block]
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedSpec:
+    """A spec with everything that it names: opened, admitted and compiled.
+
+    Its grants are closed when the last job that runs under it has let go of it.
+    """
+
+    spec: Spec
+    path: Path
+    block: Block
+    grants: Grants
+    shapes: Shapes
+    input_schema: Json
+    output_schema: Json
+    limits: Limits
+    """Defaults, spec and server maximum together."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """Tells whether a file is still the one that was read."""
+
+    path: Path
+    mtime_ns: int
+    size: int
+
+    @staticmethod
+    def of(path: Path) -> "_Stamp":
+        try:
+            status = path.stat()
+        except OSError:
+            return _Stamp(path, 0, -1)
+        return _Stamp(path, status.st_mtime_ns, status.st_size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    stamps: tuple[_Stamp, ...]
+    loaded: LoadedSpec | None
+    fault: str | None
+
+
+class Catalog:
+    """Specs by name. Any thread may ask; one lock guards loading.
+
+    Invariant: a spec is served exactly as its files were when it was last loaded without fault
+    by `refresh`; a file with a fault serves nothing and stands in `faults`.
+    """
+
+    def __init__(self, folder: Path, *, admit: Admit, limits_max: Limits) -> None:
+        self._folder = folder
+        self._admit = admit
+        self._limits_max = limits_max
+        self._entries: dict[Path, _Entry] = {}
+        self._lock = threading.Lock()
+
+    def refresh(self) -> None:
+        """Load what is new or changed in the folder, forget what is gone."""
+        with self._lock:
+            paths = _spec_files(self._folder)
+            self._entries = {path: self._current(path) for path in paths}
+
+    def specs(self) -> Mapping[str, LoadedSpec]:
+        """The specs that are served, by name, in alphabetical order."""
+        return MappingProxyType(self._by_name())
+
+    def get(self, name: str) -> LoadedSpec:
+        """Return the spec of that name; raise CallerError if there is none or it has a fault."""
+        specs = self._by_name()
+        if name in specs:
+            return specs[name]
+        shown = printable(name)
+        if any(path.stem == name for path in self.faults()):
+            raise CallerError(
+                ProblemCode.SPEC_UNUSABLE,
+                f"the spec {shown!r} has a fault that the operator of this host has to mend",
+            )
+        raise CallerError(
+            ProblemCode.UNKNOWN_SPEC, f"no spec is named {shown!r}; GET /v1/specs lists them"
+        )
+
+    def faults(self) -> Mapping[Path, str]:
+        """What is wrong with the spec files that cannot be served."""
+        with self._lock:
+            found = {
+                path: entry.fault
+                for path, entry in self._entries.items()
+                if entry.fault is not None
+            }
+            found.update(_repeated_names(self._entries))
+        return found
+
+    def _by_name(self) -> dict[str, LoadedSpec]:
+        with self._lock:
+            repeated = _repeated_names(self._entries)
+            served = [
+                entry.loaded
+                for path, entry in self._entries.items()
+                if entry.loaded is not None and path not in repeated
+            ]
+        return {
+            loaded.spec.name: loaded for loaded in sorted(served, key=lambda one: one.spec.name)
+        }
+
+    def _current(self, path: Path) -> _Entry:
+        known = self._entries.get(path)
+        if known is not None and all(_Stamp.of(stamp.path) == stamp for stamp in known.stamps):
+            return known
+        stamps = [_Stamp.of(path)]
+        try:
+            spec = read_spec(path)
+            stamps.extend(_Stamp.of(named) for named in _files_named(spec, path.parent))
+            loaded = load_spec(spec, path, admit=self._admit, limits_max=self._limits_max)
+        except OperatorError as error:
+            return _Entry(tuple(stamps), None, str(error))
+        return _Entry(tuple(stamps), loaded, None)
+
+
+def load_spec(spec: Spec, path: Path, *, admit: Admit, limits_max: Limits) -> LoadedSpec:
+    """Open, admit and check everything that `spec` names; raise OperatorError with file and reason."""
+    folder = path.resolve().parent
+    block = _admit_block(folder / spec.block, path, admit)
+    try:
+        input_schema = read_schema(spec.input, folder)
+        output_schema = read_schema(spec.output, folder)
+        shapes = Shapes(block.signature, input_schema=input_schema, output_schema=output_schema)
+        grants = Grants.resolve(
+            folder, spec.capabilities.read, follow_symlinks=spec.capabilities.follow_symlinks
+        )
+    except OperatorError as error:
+        raise OperatorError(f"{path}: {error}") from None
+    loaded = LoadedSpec(
+        spec=spec,
+        path=path,
+        block=block,
+        grants=grants,
+        shapes=shapes,
+        input_schema=input_schema,
+        output_schema=output_schema,
+        limits=spec.limits.bounded(limits_max),
+    )
+    weakref.finalize(loaded, grants.close)
+    return loaded
+
+
+def read_block(path: Path) -> bytes:
+    """Read a wasm file of bounded size; raise OperatorError."""
+    try:
+        with path.open("rb") as file:
+            wasm = file.read(BLOCK_BYTES_MAX + 1)
+    except OSError as error:
+        raise OperatorError(f"the block {path} cannot be read: {error.strerror}") from None
+    if len(wasm) > BLOCK_BYTES_MAX:
+        raise OperatorError(f"the block {path} is larger than {BLOCK_BYTES_MAX} bytes")
+    return wasm
+
+
+def _admit_block(block_path: Path, spec_path: Path, admit: Admit) -> Block:
+    try:
+        return admit(read_block(block_path))
+    except OperatorError as error:
+        raise OperatorError(f"{spec_path}: {error}") from None
+    except BlockRefused as error:
+        faults = "".join(f"\n  - {fault}" for fault in error.faults)
+        raise OperatorError(f"{spec_path}: {block_path} is no usable block:{faults}") from None
+
+
+def _spec_files(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix in SPEC_SUFFIXES)
+    except OSError as error:
+        raise OperatorError(
+            f"the specs folder {folder} cannot be read: {error.strerror}; make it or give --specs DIR"
+        ) from None
+
+
+def _files_named(spec: Spec, folder: Path) -> list[Path]:
+    schemas = [schema for schema in (spec.input, spec.output) if isinstance(schema, str)]
+    return [folder / name for name in (spec.block, *schemas)]
+
+
+def _repeated_names(entries: Mapping[Path, _Entry]) -> dict[Path, str]:
+    """Faults of the files whose name another file has too: none of them is served."""
+    by_name: dict[str, list[Path]] = {}
+    for path, entry in entries.items():
+        if entry.loaded is not None:
+            by_name.setdefault(entry.loaded.spec.name, []).append(path)
+    return {
+        path: f"{path}: the name `{name}` stands in {' and '.join(map(str, paths))}; rename one"
+        for name, paths in by_name.items()
+        if len(paths) > 1
+        for path in paths
+    }

@@ -1,0 +1,95 @@
+"""The event log of a job: what its watchers are told, numbered from 1."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from cuttlebone_abi import Json
+
+
+class EventKind(StrEnum):
+    """What happened."""
+
+    STATUS = "status"
+    """`{"status": …}`: the job moved on."""
+    PROGRESS = "progress"
+    """What the guest emitted, as it is."""
+    TOKEN = "token"  # noqa: S105  # a piece of text, not a password
+    """`{"text": …}`: a piece of a generation."""
+    RESULT = "result"
+    """The envelope. Always the last event."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent:
+    """One entry of an event log."""
+
+    number: int
+    kind: EventKind
+    data: Json
+    at: datetime
+
+
+class Watchers:
+    """Who wants to be woken when a job's event log grows.
+
+    Any thread may use it. Callbacks run in the thread that caused the event and must be
+    quick; they carry no data, so a watcher that is woken twice or late reads the same log.
+    """
+
+    def __init__(self) -> None:
+        self._callbacks: dict[str, list[Callable[[], None]]] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def watch(self, job_id: str, callback: Callable[[], None]) -> Iterator[None]:
+        """Call `callback` from now on whenever something happens to the job."""
+        with self._lock:
+            self._callbacks.setdefault(job_id, []).append(callback)
+        try:
+            yield
+        finally:
+            with self._lock:
+                left = self._callbacks[job_id]
+                left.remove(callback)
+                if not left:
+                    del self._callbacks[job_id]
+
+    def wake(self, job_id: str) -> None:
+        """Something happened to the job."""
+        with self._lock:
+            callbacks = tuple(self._callbacks.get(job_id, ()))
+        for callback in callbacks:
+            callback()
+
+
+class Appender(Protocol):
+    """The part of a store that an event log needs."""
+
+    def append(self, job_id: str, kind: EventKind, data: Json) -> None:
+        """Add an event to the log of a job."""
+
+
+class EventLog:
+    """Writes the events of one running job and wakes its watchers. Owner: its job thread."""
+
+    def __init__(self, job_id: str, store: Appender, watchers: Watchers) -> None:
+        self._job_id = job_id
+        self._store = store
+        self._watchers = watchers
+
+    def progress(self, value: Json) -> None:
+        """Log what the guest emitted."""
+        self._append(EventKind.PROGRESS, value)
+
+    def token(self, text: str) -> None:
+        """Log a piece of generated text."""
+        self._append(EventKind.TOKEN, {"text": text})
+
+    def _append(self, kind: EventKind, data: Json) -> None:
+        self._store.append(self._job_id, kind, data)
+        self._watchers.wake(self._job_id)

@@ -1,0 +1,157 @@
+"""The step loop: a guest, a scope and an input in, an envelope out. Never raises."""
+
+import uuid
+from typing import assert_never
+
+import structlog
+
+from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.emit import carry_out_emit
+from cuttlebone.commands.files import carry_out_close, carry_out_open, carry_out_slice
+from cuttlebone.commands.infer import carry_out_infer
+from cuttlebone.commands.scope import Scope
+from cuttlebone.errors import BlockRefused, CommandError, JobError
+from cuttlebone.jobs.shapes import Shapes
+from cuttlebone.sandbox import Guest
+from cuttlebone_abi import (
+    Answered,
+    Cancelled,
+    Close,
+    Completed,
+    Done,
+    Emit,
+    Envelope,
+    ErrorCode,
+    ErrorEvent,
+    Event,
+    Fail,
+    Failed,
+    Failure,
+    Infer,
+    Json,
+    MalformedMessage,
+    NotOffered,
+    Open,
+    Slice,
+    Usage,
+    decode_command,
+    dump_json,
+)
+
+GUEST_FAULTS = (JobError, CommandError, MalformedMessage, BlockRefused)
+
+_log = structlog.get_logger(__name__)
+
+
+def run_job(guest: Guest, scope: Scope, shapes: Shapes, value: Json) -> Envelope:
+    """Step `guest` from its input `value` to its end. Whatever a guest does, there is an envelope."""
+    try:
+        outcome = _outcome(guest, scope, shapes, value)
+    except Exception:  # noqa: BLE001  # the last resort: a bug of ours still ends in an envelope
+        outcome = Failure(code=ErrorCode.INTERNAL, message=internal_fault(scope.job))
+    if not scope.budget.settle():
+        return stopped(scope.budget, _usage(scope))
+    match outcome:
+        case Done(result=result):
+            return Completed(result=result, usage=_usage(scope))
+        case Failure():
+            return Failed(error=outcome, usage=_usage(scope))
+        case _:
+            assert_never(outcome)
+
+
+def _outcome(guest: Guest, scope: Scope, shapes: Shapes, value: Json) -> Done | Failure:
+    try:
+        with scope.budget.when_stopped(guest.interrupt):
+            end = _steps(guest, scope, value)
+        if isinstance(end, Fail):
+            return Failure(code=end.code, message=end.message)
+        shapes.check_result(end.result)
+        return end
+    except GUEST_FAULTS as error:
+        return failure_of(error)
+
+
+def failure_of(error: JobError | CommandError | MalformedMessage | BlockRefused) -> Failure:
+    """How an envelope says what a guest, or its job, did wrong."""
+    match error:
+        case JobError(code=code, message=message) | CommandError(code=code, message=message):
+            return Failure(code=code, message=message)
+        case MalformedMessage() | BlockRefused():
+            return Failure(code=ErrorCode.WASM_TRAP, message=str(error))
+        case _:
+            assert_never(error)
+
+
+def _steps(guest: Guest, scope: Scope, value: Json) -> Done | Fail:
+    limits = scope.budget.limits
+    scope.budget.spend_step()
+    reply = guest.init(dump_json(value))
+    while True:
+        command = decode_command(reply, bytes_max=limits.command_bytes, depth_max=limits.json_depth)
+        if isinstance(command, Done | Fail):
+            return command
+        event = _answer(command, guest, scope)
+        scope.budget.spend_step()
+        reply = guest.step(dump_json(event))
+
+
+def _answer(command: Answered, guest: Guest, scope: Scope) -> Event:
+    """Carry a command out; an error is an event where the guest asked for that."""
+    try:
+        return _carry_out(command, guest, scope)
+    except CommandError as error:
+        if command.on_error is None:
+            raise
+        return ErrorEvent(code=error.code, message=error.message)
+
+
+def _carry_out(command: Answered, guest: Guest, scope: Scope) -> Event:
+    match command:
+        case Infer():
+            verdict = (
+                (lambda text: guest.on_token(text.encode()) != 0) if guest.wants_tokens else None
+            )
+            return carry_out_infer(command, scope, verdict)
+        case Open():
+            return carry_out_open(command, scope)
+        case Slice():
+            return carry_out_slice(command, scope)
+        case Close():
+            return carry_out_close(command, scope)
+        case Emit():
+            return carry_out_emit(command, scope)
+        case NotOffered():
+            raise CommandError(
+                ErrorCode.UNSUPPORTED, f"this host does not offer the command `{command.cmd}` yet"
+            )
+        case _:
+            assert_never(command)
+
+
+def internal_fault(job: str) -> str:
+    """Log the exception being handled; return the message that lets an operator find it."""
+    reference = uuid.uuid4().hex[:12]
+    _log.exception("a job met a fault of the host", job=job, reference=reference)
+    return f"a fault of the host; its log has the details under {reference}"
+
+
+def stopped(budget: Budget, usage: Usage) -> Envelope:
+    """The envelope of a job that was ended from outside."""
+    cause = budget.end
+    if cause is None:
+        raise AssertionError("only a stopped budget has a cause")
+    failure = Failure(code=cause.code, message=cause.message)
+    if cause.code is ErrorCode.CANCELLED:
+        return Cancelled(error=failure, usage=usage)
+    return Failed(error=failure, usage=usage)
+
+
+def _usage(scope: Scope) -> Usage:
+    budget = scope.budget
+    return Usage(
+        tokens_in=budget.tokens_in,
+        tokens_out=budget.tokens_out,
+        duration_ms=round(budget.elapsed_s * 1000),
+        model=scope.served_by,
+    )

@@ -1,0 +1,72 @@
+"""What a job's input and result must look like: the block's signature and the spec's JSON Schemas."""
+
+from collections.abc import Iterator, Sequence
+
+import jsonschema_rs
+
+from cuttlebone.errors import FieldFault, JobError, OperatorError
+from cuttlebone.text import printable
+from cuttlebone_abi import ErrorCode, Json, Signature, json_path, mismatches
+
+FAULTS_SHOWN_MAX = 16
+
+
+class Shapes:
+    """Checks input and result of one spec's jobs. Immutable; any thread may use it."""
+
+    def __init__(
+        self, signature: Signature, *, input_schema: Json = True, output_schema: Json = True
+    ) -> None:
+        """`True` is the JSON Schema that accepts everything. Raises OperatorError for a bad schema."""
+        self._signature = signature
+        self._input = _validator(input_schema, "input")
+        self._output = _validator(output_schema, "output")
+
+    def input_faults(self, value: Json) -> tuple[FieldFault, ...]:
+        """Everything wrong with a job's input, as pointers into it (at most FAULTS_SHOWN_MAX)."""
+        found = [
+            FieldFault(_pointer(mismatch.location), mismatch.reason)
+            for mismatch in mismatches(value, self._signature.input)
+        ]
+        found.extend(
+            FieldFault(_pointer(location), message)
+            for location, message in _faults(self._input, value)
+        )
+        return tuple(found[:FAULTS_SHOWN_MAX])
+
+    def check_result(self, value: Json) -> None:
+        """Raise JobError with the JSON path of the first fault of a job's result."""
+        for mismatch in mismatches(value, self._signature.output):
+            raise _bad_result(mismatch.location, mismatch.reason)
+        for location, message in _faults(self._output, value):
+            raise _bad_result(location, message)
+
+
+def _bad_result(location: Sequence[int | str], reason: str) -> JobError:
+    where = json_path(("result", *location))
+    return JobError(ErrorCode.SCHEMA_VALIDATION_FAILED, f"{where}: {reason}")
+
+
+def _validator(schema: Json, name: str) -> jsonschema_rs.Validator:
+    try:
+        return jsonschema_rs.validator_for(schema, retriever=_refuse_remote)
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+        reason = printable(str(error).splitlines()[0])
+        raise OperatorError(f"`{name}` is not a JSON Schema: {reason}") from None
+
+
+def _refuse_remote(uri: str) -> Json:
+    """Keep validation on this machine: a schema may not fetch another one."""
+    raise ValueError(f"a schema may not refer to {printable(uri)}; copy that schema into the spec")
+
+
+def _faults(
+    validator: jsonschema_rs.Validator, value: Json
+) -> Iterator[tuple[tuple[int | str, ...], str]]:
+    for error in validator.iter_errors(value):
+        yield tuple(error.instance_path), printable(error.message)
+
+
+def _pointer(location: Sequence[int | str]) -> str:
+    """RFC 6901."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in location)

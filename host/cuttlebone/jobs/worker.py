@@ -1,0 +1,140 @@
+"""A job thread's work: take a job, build its scope and guest, see it to its end."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+
+from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.scope import Generator, Model, Scope
+from cuttlebone.errors import CallerError, JobError
+from cuttlebone.files import HandleTable
+from cuttlebone.jobs.catalog import Catalog, LoadedSpec
+from cuttlebone.jobs.events import EventLog, Watchers
+from cuttlebone.jobs.job import TENANT, Accounting, Job
+from cuttlebone.jobs.queue import JobQueue
+from cuttlebone.jobs.runner import GUEST_FAULTS, failure_of, internal_fault, run_job
+from cuttlebone.jobs.running import RunningJobs
+from cuttlebone.jobs.store import JobStore
+from cuttlebone.jobs.watchdog import Watchdog
+from cuttlebone.sandbox import Block, Guest, GuestLimits
+from cuttlebone_abi import Cancelled, Envelope, ErrorCode, Failed, Failure, Usage
+
+CANCELLED = JobError(ErrorCode.CANCELLED, "cancelled by request")
+
+NO_USAGE = Usage(tokens_in=0, tokens_out=0, duration_ms=0, model="")
+
+OpenGuest = Callable[[Block, GuestLimits], Guest]
+
+_log = structlog.get_logger(__name__)
+
+
+class Models(Protocol):
+    """Where the models of all roles are served."""
+
+    def generator(self, role: str) -> Generator:
+        """Return where generations of `role` go. One that is not served refuses them itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Runs jobs one after another. Immutable: all job threads share one."""
+
+    queue: JobQueue
+    store: JobStore
+    catalog: Catalog
+    open_guest: OpenGuest
+    models: Models
+    watchers: Watchers
+    watchdog: Watchdog
+    running: RunningJobs
+
+    def run(self) -> None:
+        """Take jobs until the queue is closed."""
+        while (job := self.queue.take()) is not None:
+            self.watchers.wake(job.id)
+            envelope, accounting = self._run_one(job)
+            self.store.finish(job.id, attempt=job.attempt, envelope=envelope, accounting=accounting)
+            self.watchers.wake(job.id)
+            _log.info("job ended", job=job.id, spec=job.spec, status=envelope.status)
+
+    def _run_one(self, job: Job) -> tuple[Envelope, Accounting | None]:
+        budget = Budget(job.limits)
+        with self.running.track(job.id, budget), self.watchdog.watch(budget):
+            # A cancel that came before the job could be tracked has left its mark in the store.
+            current = self.store.get(job.id)
+            if current is not None and current.cancel_requested:
+                budget.stop(CANCELLED)
+            try:
+                return self._drive(job, budget)
+            except CallerError as error:
+                return _never_ran(ErrorCode.CAPABILITY_DENIED, error.message), None
+            except Exception:  # noqa: BLE001  # the last resort of this thread: the job still ends
+                return _never_ran(ErrorCode.INTERNAL, internal_fault(job.id)), None
+
+    def _drive(self, job: Job, budget: Budget) -> tuple[Envelope, Accounting | None]:
+        loaded = self.catalog.get(job.spec)
+        limits = GuestLimits(
+            memory_bytes=job.limits.memory_bytes, command_bytes=job.limits.command_bytes
+        )
+        try:
+            guest = self.open_guest(loaded.block, limits)
+        except GUEST_FAULTS as error:
+            failure = failure_of(error)
+            return _never_ran(failure.code, failure.message), None
+        files = HandleTable(
+            loaded.grants,
+            handles_max=job.limits.handles,
+            window_bytes_max=job.limits.window_bytes,
+        )
+        with closing(guest):
+            try:
+                scope = self._scope(job, loaded, files, budget)
+                envelope = run_job(guest, scope, loaded.shapes, job.input)
+            finally:
+                files.close_all()
+            return envelope, _accounting(job, scope, guest)
+
+    def _scope(self, job: Job, loaded: LoadedSpec, files: HandleTable, budget: Budget) -> Scope:
+        spec = loaded.spec
+        model = (
+            None
+            if spec.model is None
+            else Model(spec.model, self.models.generator(spec.model), spec.infer)
+        )
+        return Scope(
+            job=job.id,
+            tenant=TENANT,
+            files=files,
+            model=model,
+            events=EventLog(job.id, self.store, self.watchers),
+            budget=budget,
+        )
+
+
+def cancelled_while_queued() -> Envelope:
+    """The envelope of a job that never began."""
+    return Cancelled(error=Failure(code=CANCELLED.code, message=CANCELLED.message), usage=NO_USAGE)
+
+
+def _never_ran(code: str, message: str) -> Envelope:
+    return Failed(error=Failure(code=code, message=message), usage=NO_USAGE)
+
+
+def _accounting(job: Job, scope: Scope, guest: Guest) -> Accounting:
+    used = guest.accounting
+    elapsed_ms = scope.budget.elapsed_s * 1000
+    infer_ms = scope.infer_s * 1000
+    queued_s = (job.started_at - job.created_at).total_seconds() if job.started_at else 0.0
+    return Accounting(
+        queue_ms=round(queued_s * 1000),
+        guest_ms=round(used.guest_ms),
+        infer_ms=round(infer_ms),
+        infer_wait_ms=round(scope.budget.waited_s * 1000),
+        host_ms=max(0, round(elapsed_ms - infer_ms - used.guest_ms)),
+        steps=scope.budget.steps,
+        memory_bytes_peak=used.memory_bytes_peak,
+        tokens_cached=scope.tokens_cached,
+    )
