@@ -1,0 +1,234 @@
+"""The files that one spec grants: roots opened when it is loaded, and patterns below them."""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Final, Self
+
+from cuttlebone.errors import CommandError, OperatorError
+from cuttlebone.files.opening import (
+    KernelOpener,
+    PathOpener,
+    kernel_has_openat2,
+    open_by_walking,
+    open_path,
+    real_path,
+)
+from cuttlebone.files.paths import Components, UnusablePath, parse_path, resolve
+from cuttlebone.files.patterns import (
+    Everything,
+    Extent,
+    OneFile,
+    Pattern,
+    Wildcards,
+    parse_pattern,
+)
+from cuttlebone.files.refusals import denied, refusal
+from cuttlebone.files.source import SourceFile
+from cuttlebone.text import printable
+
+PATTERNS_MAX: Final = 256
+"""Patterns of one spec: each holds a descriptor."""
+_PATTERNS_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Grant:
+    pattern: str
+    root: Path
+    root_fd: int
+    names: frozenset[Components]
+    """The paths by which a guest may call the root: as configured, and as it really is."""
+    extent: Extent
+
+    def locate(self, path: Components) -> Components | None:
+        for name in self.names:
+            if path[: len(name)] == name:
+                located = self.extent.locate(path[len(name) :])
+                if located is not None:
+                    return located
+        return None
+
+
+class Grants:
+    """What the jobs of one spec may open.
+
+    Owner: the spec; shared by the threads of its jobs. Invariants: the root descriptors are open
+    while an `open` is under way, also when `close` is called meanwhile (a closed number could by
+    then belong to another folder); after `close` nothing is opened any more.
+    """
+
+    def __init__(
+        self, folder: Components, grants: Sequence[_Grant], opener: PathOpener, held: ExitStack
+    ) -> None:
+        self._folder = folder
+        # The longest name first: the innermost grant is the one that an operator means.
+        self._grants = sorted(grants, key=lambda grant: -max(map(len, grant.names)))
+        self._opener = opener
+        self._described = [f"{grant.pattern}: {grant.extent} {grant.root}" for grant in grants]
+        self._written = [grant.pattern for grant in grants]
+        self._held = held
+        self._lock = Lock()
+        self._opening = 0
+        self._closed = False
+
+    @classmethod
+    def resolve(
+        cls,
+        base: Path,
+        patterns: Sequence[str],
+        *,
+        follow_symlinks: bool = False,
+        opener: PathOpener | None = None,
+    ) -> Self:
+        """Open the root of each pattern; patterns are relative to `base`, the folder of the spec.
+
+        `opener` walks paths below a root; None takes the best that this kernel has. Raises
+        OperatorError for a pattern that makes no sense or whose root is not there.
+        """
+        if len(patterns) > PATTERNS_MAX:
+            raise OperatorError(
+                f"capabilities.read in {base} has {len(patterns)} patterns; at most {PATTERNS_MAX} "
+                "go: name folders instead of single files"
+            )
+        chosen = opener or _best_opener(follow_symlinks=follow_symlinks)
+        folder = resolve(str(base.absolute()), ())
+        with ExitStack() as opened:
+            grants = [_resolve_one(pattern, folder, opened) for pattern in patterns]
+            return cls(folder, grants, chosen, opened.pop_all())
+
+    def open(self, path: str) -> SourceFile:
+        """Open a granted file for reading; it is the caller's to close. Raises CommandError.
+
+        `capability_denied` comes before any system call when no pattern covers `path`, whether
+        there is such a file or not; `not_found` only when one does.
+        """
+        shown = f"'{printable(path)}'"
+        located = self._locate(parse_path(path, self._folder))
+        if not located:
+            raise denied(f"{shown} is not granted; {self._written_patterns()}")
+        refusals = []
+        with self._open_roots():
+            for grant, relative in located:
+                try:
+                    return self._open_below(grant, relative, shown)
+                except CommandError as error:
+                    refusals.append(error)
+        raise refusals[0]
+
+    def describe(self) -> list[str]:
+        """One line a pattern, for people: the pattern, what it allows, and its root as it really is."""
+        return list(self._described)
+
+    def close(self) -> None:
+        """Withdraw all grants; files that are open stay so. May be called twice."""
+        with self._lock:
+            self._closed = True
+            if not self._opening:
+                self._held.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _locate(self, path: Components) -> list[tuple[_Grant, Components]]:
+        found = ((grant, grant.locate(path)) for grant in self._grants)
+        return [(grant, relative) for grant, relative in found if relative is not None]
+
+    def _open_below(self, grant: _Grant, relative: Components, shown: str) -> SourceFile:
+        try:
+            path_fd = self._opener(grant.root_fd, os.fsencode("/".join(relative) or "."))
+            try:
+                return SourceFile.reopen(path_fd, shown)
+            finally:
+                os.close(path_fd)
+        except FileNotFoundError as error:
+            if os.fstat(grant.root_fd).st_nlink == 0:
+                raise denied(f"the folder granted by {grant.pattern!r} was removed") from None
+            raise refusal(error, shown) from None
+        except OSError as error:
+            raise refusal(error, shown) from None
+
+    @contextmanager
+    def _open_roots(self) -> Iterator[None]:
+        with self._lock:
+            if self._closed:
+                raise denied("the grants of this spec have been withdrawn")
+            self._opening += 1
+        try:
+            yield
+        finally:
+            self._leave_roots()
+
+    def _leave_roots(self) -> None:
+        with self._lock:
+            self._opening -= 1
+            if self._closed and not self._opening:
+                self._held.close()
+
+    def _written_patterns(self) -> str:
+        if not self._written:
+            return "the spec grants no files (capabilities.read)"
+        more = "" if len(self._written) <= _PATTERNS_SHOWN else ", …"
+        return f"capabilities.read has {', '.join(self._written[:_PATTERNS_SHOWN])}{more}"
+
+
+def _best_opener(*, follow_symlinks: bool) -> PathOpener:
+    if kernel_has_openat2():
+        return KernelOpener(follow_symlinks)
+    if follow_symlinks:
+        raise OperatorError(
+            "follow_symlinks needs openat2, which this kernel (before 5.6) or container does not "
+            "offer; turn it off and grant the folders that the links point to"
+        )
+    return open_by_walking
+
+
+def _resolve_one(text: str, folder: Components, opened: ExitStack) -> _Grant:
+    try:
+        pattern = parse_pattern(text, folder)
+        return _open_root(text, pattern, opened)
+    except UnusablePath as fault:
+        raise _bad_pattern(text, str(fault)) from None
+    except OSError as error:
+        where = "/" + "/".join(parse_pattern(text, folder).literal)
+        raise _bad_pattern(text, f"cannot open {where}: {error.strerror}") from None
+
+
+def _open_root(text: str, pattern: Pattern, opened: ExitStack) -> _Grant:
+    configured = "/" + "/".join(pattern.literal)
+    fd = open_path(configured)
+    opened.callback(os.close, fd)
+    real = real_path(fd)
+    names = frozenset({pattern.literal, resolve(str(real), ())})
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISDIR(mode):
+        extent = Wildcards.compile(pattern.wildcards) if pattern.wildcards else Everything()
+        return _Grant(text, real, fd, names, extent)
+    if pattern.wildcards:
+        raise UnusablePath(f"{configured} is not a folder")
+    if not stat.S_ISREG(mode):
+        raise UnusablePath(f"{configured} is neither a folder nor a regular file")
+    # The folder is held and not the file, so that saving by renaming leaves the grant intact.
+    parent_fd = open_path(real.parent)
+    opened.callback(os.close, parent_fd)
+    return _Grant(text, real.parent, parent_fd, names, OneFile(real.name))
+
+
+def _bad_pattern(text: str, fault: str) -> OperatorError:
+    return OperatorError(
+        f"capabilities.read: pattern '{printable(text)}' cannot be granted: {fault}; "
+        "correct the pattern, or create what it names"
+    )
