@@ -6,7 +6,7 @@ from typing import Final, assert_never
 
 from cuttlebone.commands.scope import Model, Scope
 from cuttlebone.errors import CommandError
-from cuttlebone.inference import (
+from cuttlebone.inference.generation import (
     FailedGeneration,
     Finished,
     Generation,

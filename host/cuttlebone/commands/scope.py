@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cuttlebone.commands.budget import Budget
 from cuttlebone.files import HandleTable
-from cuttlebone.inference import Generation, GenerationRequest
+from cuttlebone.inference.generation import Generation, GenerationRequest
 from cuttlebone_abi import U32, Json, Number
 
 

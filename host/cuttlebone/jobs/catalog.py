@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +19,9 @@ from cuttlebone_abi import Json
 BLOCK_BYTES_MAX = 16 << 20
 
 Admit = Callable[[bytes], Block]
+
+SpecFiles = Callable[[], Sequence[Path]]
+"""Lists the spec files to serve, anew at each call."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,18 +73,17 @@ class Catalog:
     by `refresh`; a file with a fault serves nothing and stands in `faults`.
     """
 
-    def __init__(self, folder: Path, *, admit: Admit, limits_max: Limits) -> None:
-        self._folder = folder
+    def __init__(self, spec_files: SpecFiles, *, admit: Admit, limits_max: Limits) -> None:
+        self._spec_files = spec_files
         self._admit = admit
         self._limits_max = limits_max
         self._entries: dict[Path, _Entry] = {}
         self._lock = threading.Lock()
 
     def refresh(self) -> None:
-        """Load what is new or changed in the folder, forget what is gone."""
+        """Load what is new or changed, forget what is gone; raise OperatorError without a folder."""
         with self._lock:
-            paths = _spec_files(self._folder)
-            self._entries = {path: self._current(path) for path in paths}
+            self._entries = {path: self._current(path) for path in self._spec_files()}
 
     def specs(self) -> Mapping[str, LoadedSpec]:
         """The specs that are served, by name, in alphabetical order."""
@@ -188,7 +190,8 @@ def _admit_block(block_path: Path, spec_path: Path, admit: Admit) -> Block:
         raise OperatorError(f"{spec_path}: {block_path} is no usable block:{faults}") from None
 
 
-def _spec_files(folder: Path) -> list[Path]:
+def spec_files_in(folder: Path) -> list[Path]:
+    """List the spec files of a folder, by name; raise OperatorError if it cannot be read."""
     try:
         return sorted(path for path in folder.iterdir() if path.suffix in SPEC_SUFFIXES)
     except OSError as error:

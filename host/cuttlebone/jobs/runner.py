@@ -10,7 +10,7 @@ from cuttlebone.commands.emit import carry_out_emit
 from cuttlebone.commands.files import carry_out_close, carry_out_open, carry_out_slice
 from cuttlebone.commands.infer import carry_out_infer
 from cuttlebone.commands.scope import Scope
-from cuttlebone.errors import BlockRefused, CommandError, JobError
+from cuttlebone.errors import BlockRefused, CommandError, Interrupted, JobError
 from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.sandbox import Guest
 from cuttlebone_abi import (
@@ -70,6 +70,9 @@ def _outcome(guest: Guest, scope: Scope, shapes: Shapes, value: Json) -> Done | 
         return end
     except GUEST_FAULTS as error:
         return failure_of(error)
+    except Interrupted as error:
+        # Whoever interrupted has stopped the budget first, and its cause will stand instead.
+        return Failure(code=ErrorCode.INTERNAL, message=str(error))
 
 
 def failure_of(error: JobError | CommandError | MalformedMessage | BlockRefused) -> Failure:

@@ -76,7 +76,7 @@ class JobService:
         self._models = models
 
     def submit(self, submission: Submission) -> Job:
-        """Accept a job; raise CallerError: unknown_spec, schema_validation_failed, queue_full, …"""
+        """Accept a job; raise CallerError: unknown_spec, schema_validation_failed, queue_full."""
         self._catalog.refresh()
         loaded = self._catalog.get(submission.spec)
         faults = loaded.shapes.input_faults(submission.input)

@@ -3,7 +3,7 @@
 import difflib
 import io
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -19,6 +19,9 @@ from cuttlebone_abi import Json, json_path
 
 SPEC_BYTES_MAX: Final = 256 << 10
 SPEC_SUFFIXES: Final = (".yaml", ".yml", ".json")
+
+SchemaSource: TypeAlias = dict[str, Any] | bool | str
+"""A JSON Schema in place, or the path of a file with one."""
 
 _NAME: Final = r"^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?\Z"
 
@@ -48,10 +51,10 @@ class Spec(BaseModel):
     model: Annotated[str, Field(min_length=1)] | None = None
     """Role of the model; without it the jobs may not infer."""
     capabilities: Capabilities = Capabilities()
-    input: dict[str, Any] | bool | str = True
-    """JSON Schema of the input, or the path of a file with one."""
-    output: dict[str, Any] | bool | str = True
-    """JSON Schema of the result, or the path of a file with one."""
+    input: SchemaSource = True
+    """What the input of a job must look like."""
+    output: SchemaSource = True
+    """What its result must look like."""
     infer: InferDefaults = InferDefaults()
     limits: Limits = Limits()
     data_policy: Literal["local_only", "any"] = "local_only"
@@ -83,7 +86,7 @@ def read_spec(path: Path) -> Spec:
         ) from None
 
 
-def read_schema(schema: dict[str, Any] | bool | str, folder: Path) -> Json:
+def read_schema(schema: SchemaSource, folder: Path) -> Json:
     """Return a JSON Schema given in place, or read the file that it names; raise OperatorError."""
     if not isinstance(schema, str):
         return schema

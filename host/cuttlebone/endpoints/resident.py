@@ -1,0 +1,56 @@
+"""The models that are in memory: each role leads to the inference thread of its model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cuttlebone.errors import CommandError
+from cuttlebone.inference.generation import Generation, GenerationRequest
+from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.text import printable
+from cuttlebone_abi import ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """A model of this host: its file and the thread that owns it."""
+
+    file: Path
+    thread: InferenceThread
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """Stands where the generator of an unknown role would be, and says so to whoever asks it."""
+
+    role: str
+
+    def submit(self, request: GenerationRequest) -> Generation:  # noqa: ARG002  # refuses them all
+        """Raise CommandError."""
+        role = printable(self.role)
+        raise CommandError(
+            ErrorCode.MODEL_LOAD_FAILED,
+            f"no model is served as {role!r}; start the host with --model {role}=FILE.gguf",
+        )
+
+
+class ResidentModels:
+    """Roles to models. Immutable; its owner, the host, starts and stops the threads through it."""
+
+    def __init__(self, models: Mapping[str, ServedModel]) -> None:
+        self.models = dict(sorted(models.items()))
+
+    def start(self) -> None:
+        """Begin to load every model."""
+        for model in self.models.values():
+            model.thread.start()
+
+    def stop(self) -> None:
+        """End every generation and free every model."""
+        for model in self.models.values():
+            model.thread.stop()
+
+    def generator(self, role: str) -> InferenceThread | Unserved:
+        """Return where generations of `role` go. One that is not served refuses them itself."""
+        model = self.models.get(role)
+        return Unserved(role) if model is None else model.thread
