@@ -14,7 +14,7 @@ from cuttlebone.jobs.job import Job, JobFilter, QueuePlace, Submission, now
 from cuttlebone.jobs.queue import JobQueue
 from cuttlebone.jobs.running import RunningJobs
 from cuttlebone.jobs.store import JobStore
-from cuttlebone.jobs.worker import CANCELLED, cancelled_while_queued
+from cuttlebone.jobs.worker import CANCELLED, ended_while_queued
 from cuttlebone.settings import Limits
 from cuttlebone.text import printable
 
@@ -125,7 +125,9 @@ class JobService:
         if job is None or job.status.final:
             return self.get(job_id)
         # Only a job that no thread has claimed is still at attempt 0; for others this does nothing.
-        self._store.finish(job_id, attempt=0, envelope=cancelled_while_queued(), accounting=None)
+        self._store.finish(
+            job_id, attempt=0, envelope=ended_while_queued(CANCELLED), accounting=None
+        )
         self._running.stop(job_id, CANCELLED)
         self._watchers.wake(job_id)
         return self.get(job_id)

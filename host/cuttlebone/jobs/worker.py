@@ -114,9 +114,9 @@ class Worker:
         )
 
 
-def cancelled_while_queued() -> Envelope:
+def ended_while_queued(cause: JobError) -> Envelope:
     """The envelope of a job that never began."""
-    return Cancelled(error=Failure(code=CANCELLED.code, message=CANCELLED.message), usage=NO_USAGE)
+    return Cancelled(error=Failure(code=cause.code, message=cause.message), usage=NO_USAGE)
 
 
 def _never_ran(code: str, message: str) -> Envelope:

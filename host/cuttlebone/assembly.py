@@ -1,0 +1,137 @@
+"""The composition root: opens every part of a host in order, and closes them in reverse."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.jobs.catalog import Catalog, spec_files_in
+from cuttlebone.jobs.events import Watchers
+from cuttlebone.jobs.queue import JobQueue
+from cuttlebone.jobs.running import RunningJobs
+from cuttlebone.jobs.service import JobService, ModelStatus
+from cuttlebone.jobs.store_memory import MemoryJobStore
+from cuttlebone.jobs.threads import JobThreads
+from cuttlebone.jobs.watchdog import Watchdog
+from cuttlebone.jobs.worker import Worker
+from cuttlebone.sandbox import Block, Guest, GuestLimits, Sandbox
+from cuttlebone.settings import Settings
+
+
+class Modules(Protocol):
+    """What admits blocks and opens guests: a sandbox, or a fake one."""
+
+    def admit(self, wasm: bytes) -> Block:
+        """Check a module; raise BlockRefused."""
+
+    def open_guest(self, block: Block, limits: GuestLimits) -> Guest:
+        """Make a guest of an admitted block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host that runs."""
+
+    service: JobService
+    settings: Settings
+
+
+@contextmanager
+def open_host(settings: Settings, *, spec_files: Sequence[Path] | None = None) -> Iterator[Host]:
+    """Run a host with a real sandbox and real models while the block runs.
+
+    `spec_files` are served instead of those in `settings.specs`. Raises OperatorError for a
+    specs folder or a model file that cannot be used at all; a spec with a fault is only reported.
+    """
+    models = ResidentModels(
+        {role: _served(path, settings) for role, path in settings.models.items()}
+    )
+    with (
+        Sandbox(settings.cache) as sandbox,
+        open_host_with(settings, sandbox, models, spec_files=spec_files) as host,
+    ):
+        yield host
+
+
+@contextmanager
+def open_host_with(
+    settings: Settings,
+    modules: Modules,
+    models: ResidentModels,
+    *,
+    spec_files: Sequence[Path] | None = None,
+) -> Iterator[Host]:
+    """Run a host with the given sandbox and models: the seam at which tests put fakes."""
+    catalog = Catalog(
+        _spec_lister(settings, spec_files), admit=modules.admit, limits_max=settings.limits_max
+    )
+    store = MemoryJobStore(kept_max=settings.jobs_kept_max)
+    queue = JobQueue(store, waiting_max=settings.jobs_waiting_max)
+    watchers, watchdog, running = Watchers(), Watchdog(), RunningJobs()
+    worker = Worker(
+        queue=queue,
+        store=store,
+        catalog=catalog,
+        open_guest=modules.open_guest,
+        models=models,
+        watchers=watchers,
+        watchdog=watchdog,
+        running=running,
+    )
+    threads = JobThreads(worker, count=settings.jobs_running_max)
+    service = JobService(
+        catalog=catalog,
+        store=store,
+        queue=queue,
+        watchers=watchers,
+        running=running,
+        models=_Directory(models),
+    )
+    catalog.refresh()
+    with ExitStack() as stack:
+        models.start()
+        stack.callback(models.stop)
+        watchdog.start()
+        stack.callback(watchdog.stop)
+        threads.start()
+        stack.callback(partial(threads.stop, grace_s=settings.grace_s))
+        yield Host(service, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Directory:
+    """The models of the host, as the job service shows them."""
+
+    models: ResidentModels
+
+    def statuses(self) -> Sequence[ModelStatus]:
+        return [_status(role, model) for role, model in self.models.models.items()]
+
+
+def _status(role: str, model: ServedModel) -> ModelStatus:
+    state, info = model.thread.state, model.thread.info
+    return ModelStatus(
+        role=role,
+        state=state.phase,
+        reason=state.reason,
+        file=model.file.name,
+        context_tokens=None if info is None else info.context_tokens,
+    )
+
+
+def _spec_lister(
+    settings: Settings, spec_files: Sequence[Path] | None
+) -> Callable[[], Sequence[Path]]:
+    if spec_files is not None:
+        return lambda: spec_files
+    return partial(spec_files_in, settings.specs)
+
+
+def _served(path: Path, settings: Settings) -> ServedModel:
+    from cuttlebone.inference.llama import load_model
+
+    return ServedModel(path, InferenceThread(partial(load_model, path, settings)))

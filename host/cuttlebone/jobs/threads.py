@@ -1,0 +1,52 @@
+"""The job threads of a host: started together, stopped within a grace period."""
+
+import threading
+import time
+
+from cuttlebone.errors import JobError
+from cuttlebone.jobs.job import JobFilter
+from cuttlebone.jobs.worker import Worker, ended_while_queued
+from cuttlebone_abi import ErrorCode, JobStatus
+
+STOPPING = JobError(ErrorCode.CANCELLED, "cancelled: the host is stopping")
+
+_BATCH = 500
+
+
+class JobThreads:
+    """Owner: the host, which starts and stops it once.
+
+    Invariant: after `stop` every job that was accepted has its envelope.
+    """
+
+    def __init__(self, worker: Worker, *, count: int) -> None:
+        self._worker = worker
+        self._threads = [
+            threading.Thread(target=worker.run, name=f"job-{number}", daemon=True)
+            for number in range(count)
+        ]
+
+    def start(self) -> None:
+        """Begin to run jobs."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, *, grace_s: float) -> None:
+        """Start no more jobs, let running ones go on for `grace_s`, then cancel them."""
+        self._worker.queue.close()
+        self._end_queued()
+        deadline = time.monotonic() + grace_s
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        self._worker.running.stop_all(STOPPING)
+        for thread in self._threads:
+            thread.join()
+
+    def _end_queued(self) -> None:
+        queued = JobFilter(status=JobStatus.QUEUED, limit=_BATCH)
+        while jobs := self._worker.store.find(queued):
+            for job in jobs:
+                self._worker.store.finish(
+                    job.id, attempt=0, envelope=ended_while_queued(STOPPING), accounting=None
+                )
+                self._worker.watchers.wake(job.id)
