@@ -29,7 +29,7 @@ def parse_path(path: str, folder: Components) -> Components:
         check_text(path)
     except UnusablePath as fault:
         raise CommandError(
-            ErrorCode.CAPABILITY_DENIED, f"{printable(path)!r} is no usable path: {fault}"
+            ErrorCode.CAPABILITY_DENIED, f"'{printable(path)}' is no usable path: {fault}"
         ) from None
     return resolve(path, folder)
 
