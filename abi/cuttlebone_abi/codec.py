@@ -42,11 +42,22 @@ class MalformedMessage(ValueError):
         self.reason = reason
 
 
+class OversizedMessage(MalformedMessage):
+    """A message that passes a bound: `limit` is `command_bytes` or `json_depth`, `value` its bound."""
+
+    def __init__(self, limit: str, value: int, reason: str) -> None:
+        super().__init__("$", reason)
+        self.limit = limit
+        self.value = value
+
+
 def load_json(data: bytes, *, depth_max: int = JSON_DEPTH_MAX) -> Json:
     """Parse one JSON text; raise MalformedMessage if it is not one or nests deeper than `depth_max`."""
     try:
         value: Json = from_json(data, allow_inf_nan=False)
     except ValueError as error:
+        if "recursion limit" in str(error):
+            raise _too_deep(depth_max) from None
         raise MalformedMessage("$", f"not valid JSON: {error}") from None
     # Only a text with that many brackets, or with such a number, has to be walked in Python.
     if data.count(b"[") + data.count(b"{") > depth_max or _MAYBE_INFINITE.search(data):
@@ -83,7 +94,9 @@ def json_path(location: tuple[int | str, ...]) -> str:
 
 def _decode(adapter: TypeAdapter[T], data: bytes, tag: str, bytes_max: int, depth_max: int) -> T:
     if len(data) > bytes_max:
-        raise MalformedMessage("$", f"{len(data)} bytes, but at most {bytes_max} are allowed")
+        raise OversizedMessage(
+            "command_bytes", bytes_max, f"{len(data)} bytes, but at most {bytes_max} are allowed"
+        )
     value = load_json(data, depth_max=depth_max)
     try:
         return adapter.validate_python(value)
@@ -111,6 +124,10 @@ def _malformed(fault: ErrorDetails, tag: str) -> MalformedMessage:
     return MalformedMessage(json_path(fault["loc"][1:]), reason)
 
 
+def _too_deep(depth_max: int) -> OversizedMessage:
+    return OversizedMessage("json_depth", depth_max, f"nests deeper than {depth_max} levels")
+
+
 def _walk(value: Json, depth_max: int) -> None:
     """Check depth and finiteness without recursion, so that no nesting exhausts the stack."""
     pending: list[tuple[Json, tuple[int | str, ...]]] = [(value, ())]
@@ -118,7 +135,7 @@ def _walk(value: Json, depth_max: int) -> None:
         item, location = pending.pop()
         match item:
             case dict() | list() if len(location) >= depth_max:
-                raise MalformedMessage("$", f"nests deeper than {depth_max} levels")
+                raise _too_deep(depth_max)
             case dict():
                 pending.extend((child, (*location, key)) for key, child in item.items())
             case list():

@@ -32,6 +32,7 @@ from cuttlebone_abi import (
     MalformedMessage,
     NotOffered,
     Open,
+    OversizedMessage,
     Slice,
     Usage,
     decode_command,
@@ -80,6 +81,8 @@ def failure_of(error: JobError | CommandError | MalformedMessage | BlockRefused)
     match error:
         case JobError(code=code, message=message) | CommandError(code=code, message=message):
             return Failure(code=code, message=message)
+        case OversizedMessage(limit=limit, reason=reason):
+            return Failure(code=ErrorCode.LIMIT_EXCEEDED, message=f"{limit}: {reason}")
         case MalformedMessage() | BlockRefused():
             return Failure(code=ErrorCode.WASM_TRAP, message=str(error))
         case _:
