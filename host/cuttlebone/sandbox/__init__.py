@@ -1,0 +1,7 @@
+"""Everything that touches wasm: admission, compiling, guests. The only importer of wasmtime."""
+
+from cuttlebone.sandbox.block import Block
+from cuttlebone.sandbox.guest import Guest, GuestAccounting, GuestLimits
+from cuttlebone.sandbox.sandbox import Sandbox
+
+__all__ = ["Block", "Guest", "GuestAccounting", "GuestLimits", "Sandbox"]

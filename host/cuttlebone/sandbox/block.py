@@ -1,0 +1,32 @@
+"""What is known of a module that was admitted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from cuttlebone_abi import ABI_VERSION, Signature
+
+WASM_PAGE_BYTES = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An admitted module. Facts only; the code itself stays in the sandbox under its digest."""
+
+    digest: str
+    """`sha256:` and 64 hexadecimal digits of the wasm file."""
+    size_bytes: int
+    memory_bytes_min: int
+    """Linear memory that the module demands before it runs."""
+    abi_version: int = ABI_VERSION
+    signature: Signature = field(default_factory=Signature)
+    exports: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Type of each export, as text: `(i32, i32) -> i32`, `memory`, `global`, `table`."""
+    path: Path | None = None
+    """Where the file was read, if it was."""
+
+    @property
+    def wants_tokens(self) -> bool:
+        """Whether the block takes part in `infer` token by token."""
+        return "cf_on_token" in self.exports

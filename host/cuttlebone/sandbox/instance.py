@@ -1,0 +1,183 @@
+"""The ABI over one wasm instance: buffers, descriptors, exports. No threads, no processes.
+
+The in-thread guest and the guest process both drive this class, so that a guest meets the same
+checks wherever it runs. See docs/abi.md, "Module".
+"""
+
+from struct import Struct
+from time import perf_counter_ns
+from typing import Final
+
+import wasmtime
+
+from cuttlebone.errors import Interrupted, JobError
+from cuttlebone.sandbox.calls import Calls, NativeCalls, WasmFunction
+from cuttlebone.sandbox.engine import TABLE_ELEMENTS_MAX, new_engine
+from cuttlebone.sandbox.guest import GuestAccounting, GuestLimits
+from cuttlebone.sandbox.traps import job_error
+from cuttlebone_abi import ErrorCode
+
+_DESCRIPTOR: Final = Struct("<II")
+BUFFER_BYTES_MIN: Final = 1024
+SIGNATURE_BYTES_MAX: Final = 64 << 10
+
+
+def checked_range(address: int, length: int, memory_bytes: int, what: str) -> None:
+    """Refuse a range that is not inside the memory; both numbers count as u32.
+
+    Python's integers do not wrap, so the one comparison covers every negative and wrapping pair.
+    """
+    if address + length > memory_bytes:
+        raise JobError(
+            ErrorCode.WASM_TRAP,
+            f"{what} lies outside the guest's memory: address {address}, {length} bytes, "
+            f"but the memory has {memory_bytes}",
+        )
+
+
+class Instance:
+    """One store with one instance of a compiled module. Owned by the thread that made it.
+
+    Invariants: no wasm runs before `start`; `_buffer_bytes` bytes at `_buffer` lie in the memory,
+    which never shrinks; after a JobError or Interrupted the instance is not entered again, which
+    the guests above this class see to.
+    """
+
+    def __init__(self, artefact: bytes, limits: GuestLimits) -> None:
+        self.limits = limits
+        metered = limits.fuel is not None
+        self.engine = new_engine(metered=metered, stack_bytes=limits.stack_bytes)
+        self._module = wasmtime.Module.deserialize(self.engine, artefact)
+        self._store = wasmtime.Store(self.engine)
+        self._store.set_limits(limits.memory_bytes, TABLE_ELEMENTS_MAX, 1, 4, 1)
+        # The epoch moves only when somebody interrupts: there is no clock in here.
+        self._store.set_epoch_deadline(1)
+        if limits.fuel is not None:
+            self._store.set_fuel(limits.fuel)
+        self._calls: Calls | None = None
+        self._alloc: WasmFunction | None = None
+        self._payload_calls: dict[str, WasmFunction] = {}
+        self._buffer = 0
+        self._buffer_bytes = 0
+        self._guest_ns = 0
+        self._steps = 0
+
+    def start(self) -> None:
+        """Instantiate, which runs the start function, then call `_initialize` if there is one."""
+        began = perf_counter_ns()
+        try:
+            instance = wasmtime.Instance(self._store, self._module, [])
+            self._calls = NativeCalls(self._store, instance)
+        except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
+            raise job_error(error, "instantiation", self.limits, self._memory_bytes()) from None
+        except KeyError:
+            raise JobError(ErrorCode.WASM_TRAP, "the module exports no memory") from None
+        finally:
+            self._guest_ns += perf_counter_ns() - began
+        if initialize := self._calls.function("_initialize", 0):
+            self._enter("_initialize", initialize)
+
+    def command(self, name: str, payload: bytes) -> bytes:
+        """Call `cf_init` or `cf_step` with a payload; return the command's bytes."""
+        self._steps += 1
+        result = self._call_with_payload(name, payload)
+        command = self._described(name, result, "command_bytes", self.limits.command_bytes)
+        if not command:
+            null = ", at the null pointer" if result == 0 else ""
+            raise JobError(
+                ErrorCode.WASM_TRAP, f"{name} returned a descriptor of an empty command{null}"
+            )
+        return command
+
+    def on_token(self, piece: bytes) -> int:
+        """Call `cf_on_token` with one piece of text; return its verdict."""
+        return self._call_with_payload("cf_on_token", piece)
+
+    def abi_version(self) -> int | None:
+        """What `cf_abi_version` returns, or None if it is not exported."""
+        function = self._live().function("cf_abi_version", 0)
+        return None if function is None else self._enter("cf_abi_version", function)
+
+    def signature(self) -> bytes | None:
+        """What `cf_signature` describes, or None if it is not exported."""
+        function = self._live().function("cf_signature", 0)
+        if function is None:
+            return None
+        result = self._enter("cf_signature", function)
+        return self._described("cf_signature", result, "signature_bytes", SIGNATURE_BYTES_MAX)
+
+    def accounting(self) -> GuestAccounting:
+        """What was used up to the last call's return."""
+        fuel = None
+        if self.limits.fuel is not None:
+            fuel = self.limits.fuel - self._store.get_fuel()
+        return GuestAccounting(self._guest_ns / 1e6, self._memory_bytes(), self._steps, fuel)
+
+    def close(self) -> None:
+        """Free store, module and engine; nobody may be inside any of them."""
+        self._calls = None
+        self._payload_calls.clear()
+        self._alloc = None
+        self._store.close()
+        self._module.close()
+        self.engine.close()
+
+    def _call_with_payload(self, name: str, payload: bytes) -> int:
+        function = self._payload_calls.get(name) or self._bind(name, 2)
+        self._payload_calls[name] = function
+        if len(payload) > self._buffer_bytes:
+            self._grow_buffer(len(payload))
+        self._live().write(self._buffer, payload)
+        return self._enter(name, function, self._buffer, len(payload))
+
+    def _grow_buffer(self, needed: int) -> None:
+        # Doubling: there is no call to free a buffer, and payloads that creep up by a byte must
+        # not cost a guest one buffer each.
+        size = max(needed, BUFFER_BYTES_MIN, 2 * self._buffer_bytes)
+        self._alloc = self._alloc or self._bind("cf_alloc", 1)
+        address = self._enter("cf_alloc", self._alloc, size)
+        memory_bytes = self._memory_bytes()
+        if address == 0:
+            raise JobError(
+                ErrorCode.WASM_TRAP,
+                f"cf_alloc returned the null pointer for {size} bytes: the guest's allocator is "
+                f"out of memory ({memory_bytes} of {self.limits.memory_bytes} bytes are taken)",
+            )
+        checked_range(address, size, memory_bytes, "the buffer that cf_alloc returned")
+        self._buffer, self._buffer_bytes = address, size
+
+    def _described(self, name: str, descriptor: int, limit: str, bytes_max: int) -> bytes:
+        calls = self._live()
+        memory_bytes = calls.memory_bytes()
+        checked_range(descriptor, 8, memory_bytes, f"the descriptor that {name} returned")
+        address, length = _DESCRIPTOR.unpack(calls.read(descriptor, 8))
+        checked_range(address, length, memory_bytes, f"the payload that {name} returned")
+        if length > bytes_max:
+            raise JobError(
+                ErrorCode.LIMIT_EXCEEDED,
+                f"{name} returned {length} bytes, over {limit} of {bytes_max}",
+            )
+        return calls.read(address, length)
+
+    def _enter(self, name: str, function: WasmFunction, *arguments: int) -> int:
+        began = perf_counter_ns()
+        try:
+            return function(*arguments)
+        except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
+            raise job_error(error, name, self.limits, self._memory_bytes()) from None
+        finally:
+            self._guest_ns += perf_counter_ns() - began
+
+    def _bind(self, name: str, arity: int) -> WasmFunction:
+        function = self._live().function(name, arity)
+        if function is None:
+            raise JobError(ErrorCode.WASM_TRAP, f"the module exports no function {name}")
+        return function
+
+    def _live(self) -> Calls:
+        if self._calls is None:
+            raise Interrupted("the instance has not been started")
+        return self._calls
+
+    def _memory_bytes(self) -> int:
+        return 0 if self._calls is None else self._calls.memory_bytes()

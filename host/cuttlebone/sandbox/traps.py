@@ -1,0 +1,87 @@
+"""What stopped a guest, in words for its author, and the error code that it means."""
+
+from typing import Final
+
+import wasmtime
+from wasmtime import TrapCode
+
+from cuttlebone.errors import Interrupted, JobError
+from cuttlebone.sandbox.block import WASM_PAGE_BYTES
+from cuttlebone.sandbox.guest import GuestLimits
+from cuttlebone.text import printable
+from cuttlebone_abi import ErrorCode
+
+_MEANINGS: Final = {
+    TrapCode.UNREACHABLE: (
+        "it executed `unreachable`: a panic, a failed assertion or an abort in the guest"
+    ),
+    TrapCode.MEMORY_OUT_OF_BOUNDS: "it accessed memory outside its bounds",
+    TrapCode.TABLE_OUT_OF_BOUNDS: "it called or read past the end of a table",
+    TrapCode.INDIRECT_CALL_TO_NULL: "it called a null function pointer",
+    TrapCode.BAD_SIGNATURE: "it called a function pointer as another type than it has",
+    TrapCode.INTEGER_OVERFLOW: "an integer division or conversion overflowed",
+    TrapCode.INTEGER_DIVISION_BY_ZERO: "it divided an integer by zero",
+    TrapCode.BAD_CONVERSION_TO_INTEGER: "it converted a NaN to an integer",
+    TrapCode.HEAP_MISALIGNED: "an atomic access was not aligned",
+    TrapCode.NULL_REFERENCE: "it used a null reference",
+}
+_FRAMES_MAX: Final = 3
+
+
+def job_error(
+    error: wasmtime.Trap | wasmtime.WasmtimeError, during: str, limits: GuestLimits, memory: int
+) -> Exception:
+    """The JobError or Interrupted that says why the guest stopped `during` a call.
+
+    `memory` is the size of the linear memory in bytes when it stopped: wasm tells a guest alone
+    that its memory may not grow, so a panic at the brim is reported as the limit that it is.
+    """
+    if not isinstance(error, wasmtime.Trap):
+        return _instantiation_error(error, during, limits)
+    match error.trap_code:
+        case TrapCode.INTERRUPT:
+            return Interrupted(during)
+        case TrapCode.OUT_OF_FUEL:
+            return _limit(during, f"fuel of {limits.fuel} is spent", "raise limits.fuel")
+        case TrapCode.STACK_OVERFLOW:
+            return _limit(
+                during,
+                f"stack_bytes of {limits.stack_bytes} is used up{_where(error)}: recursion too deep",
+                "bound the recursion",
+            )
+        case TrapCode.UNREACHABLE if memory + WASM_PAGE_BYTES > limits.memory_bytes:
+            return _limit(
+                during,
+                f"memory_bytes of {limits.memory_bytes} is used up, and the guest gave up{_where(error)}",
+                "allocate less, or raise limits.memory_bytes",
+            )
+        case code:
+            meaning = _MEANINGS.get(code) if code is not None else None
+            text = meaning or printable(error.message.splitlines()[-1])
+            message = f"the guest trapped in {during}{_where(error)}: {text}"
+            if code is TrapCode.UNREACHABLE:
+                message += f" (it had {memory} of {limits.memory_bytes} bytes of memory)"
+            return JobError(ErrorCode.WASM_TRAP, message)
+
+
+def _limit(during: str, what: str, remedy: str) -> JobError:
+    return JobError(ErrorCode.LIMIT_EXCEEDED, f"in {during}, {what}; {remedy}")
+
+
+def _instantiation_error(
+    error: wasmtime.WasmtimeError, during: str, limits: GuestLimits
+) -> JobError:
+    text = printable(" ".join(str(error).split()))
+    if "memory minimum size" in text:
+        return _limit(
+            during,
+            f"memory_bytes of {limits.memory_bytes} is less than the module's smallest memory",
+            "raise limits.memory_bytes",
+        )
+    return JobError(ErrorCode.WASM_TRAP, f"the guest could not be run, in {during}: {text}")
+
+
+def _where(trap: wasmtime.Trap) -> str:
+    """Names of the innermost functions, if the module kept them."""
+    names = [frame.func_name or f"#{frame.func_index}" for frame in trap.frames[:_FRAMES_MAX]]
+    return f" at {printable(' < '.join(names))}" if names else ""
