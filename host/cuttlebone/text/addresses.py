@@ -1,0 +1,40 @@
+"""Loopback addresses in strict text form."""
+
+import ipaddress
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final
+
+_LOOPBACK_V6: Final = IPv6Address("::1")
+
+
+def address(text: str) -> IPv4Address | IPv6Address | None:
+    """Read an IP address, or the word `localhost`; None for anything else.
+
+    IPv4 is four decimal octets without leading zeros; IPv6 has neither brackets nor a zone.
+    """
+    if text == "localhost":
+        return IPv4Address("127.0.0.1")
+    if "%" in text:
+        return None
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
+def is_loopback(address: IPv4Address | IPv6Address) -> bool:
+    """Tell whether an address is in 127.0.0.0/8 or is ::1.
+
+    Not `is_loopback` of the standard library: from Python 3.13 on it says yes to
+    ::ffff:127.0.0.1, which other programs bind to something else.
+    """
+    match address:
+        case IPv4Address():
+            return address.packed[0] == 127
+        case IPv6Address():
+            return address == _LOOPBACK_V6
+
+
+def in_url(address: IPv4Address | IPv6Address) -> str:
+    """Write an address as the host of a URL: IPv6 in its canonical form, in brackets."""
+    return f"[{address.compressed}]" if address.version == 6 else str(address)

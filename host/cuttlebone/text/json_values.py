@@ -1,0 +1,111 @@
+"""Plain JSON values as Python has them: what counts as one, where its fault is, how it is shown."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from cuttlebone.errors import OperatorError
+from cuttlebone.text import printable
+
+Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
+"""Any JSON value. Floats may be infinite or NaN: YAML can write them, and rules refuse them."""
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Keys and indices that lead from the top of a document to a place in it."""
+
+DEPTH_MAX: Final = 64
+"""Nesting of lists and objects."""
+VALUES_MAX: Final = 1 << 20
+"""Values in one document, counted with repetition where one stands at several places."""
+INTEGER_BITS_MAX: Final = 3300
+"""Some 993 decimal digits: no more can be written by accident, and all of them can be printed."""
+_SHOWN_CHARS: Final = 80
+
+
+class MalformedDocument(OperatorError):
+    """Text that is neither YAML 1.2 nor JSON, or that no document may hold; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueFault:
+    """The first thing that makes a value no JSON, or more than a document may hold."""
+
+    path: Path
+    reason: str
+
+
+def value_fault(value: object, *, depth_max: int = DEPTH_MAX) -> ValueFault | None:
+    """Look for what is no JSON in a value: foreign types, keys that are no text, lone surrogates.
+
+    Without recursion, so that no nesting exhausts the stack; a value that holds itself is found
+    by its depth. Floats are not judged.
+    """
+    pending: list[tuple[object, Path]] = [(value, ())]
+    seen = 0
+    while pending:
+        item, path = pending.pop()
+        seen += 1
+        reason = f"the document holds more than {VALUES_MAX} values" if seen > VALUES_MAX else None
+        reason = reason or _fault_of_one(item, len(path), depth_max)
+        if reason is not None:
+            return ValueFault(path, reason)
+        if isinstance(item, dict):
+            pending.extend((child, (*path, key)) for key, child in reversed(item.items()))
+        elif isinstance(item, list):
+            pending.extend((item[at], (*path, at)) for at in reversed(range(len(item))))
+    return None
+
+
+def pointer(path: Iterable[str | int]) -> str:
+    """Spell a path as a JSON Pointer (RFC 6901): `("engines", 0, "a/b")` is `/engines/0/a~1b`."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def shown(value: object) -> str:
+    """Write a value for a message: short, on one line, whatever it is."""
+    match value:
+        case None | bool():
+            return json.dumps(value)
+        case str():
+            return f'"{printable(value, chars_max=_SHOWN_CHARS)}"'
+        case int() if value.bit_length() > 256:
+            return f"an integer of {value.bit_length()} bits"
+        case int() | float():
+            return str(value)
+        case list() | dict():
+            name = "list" if isinstance(value, list) else "object"
+            return f"{'an' if name == 'object' else 'a'} {name}" if value else f"an empty {name}"
+        case _:
+            return f"a {type(value).__name__}"
+
+
+def is_text(value: str) -> bool:
+    """Tell whether a string is Unicode text: no surrogate stands in it alone."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _fault_of_one(item: object, depth: int, depth_max: int) -> str | None:
+    match item:
+        case dict() | list() if depth >= depth_max:
+            return f"nests deeper than {depth_max} levels"
+        case dict():
+            return next((fault for fault in map(_key_fault, item) if fault), None)
+        case int() if item.bit_length() > INTEGER_BITS_MAX:
+            return f"an integer of {item.bit_length()} bits; at most {INTEGER_BITS_MAX} are read"
+        case str():
+            return None if is_text(item) else "text with a lone surrogate, which is no Unicode text"
+        case None | bool() | int() | float() | list():
+            return None
+        case _:
+            return f"a {type(item).__name__}, which is no JSON value"
+
+
+def _key_fault(key: object) -> str | None:
+    if not isinstance(key, str):
+        return f"a key that is {shown(key)}; keys are text"
+    return None if is_text(key) else f"the key {shown(key)} has a lone surrogate"
