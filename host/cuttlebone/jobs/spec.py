@@ -23,7 +23,7 @@ SPEC_SUFFIXES: Final = (".yaml", ".yml", ".json")
 SchemaSource: TypeAlias = dict[str, Any] | bool | str
 """A JSON Schema in place, or the path of a file with one."""
 
-_NAME: Final = r"^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?\Z"
+_NAME: Final = r"^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$"
 
 
 class Capabilities(BaseModel):
