@@ -58,12 +58,13 @@ def test_a_function_without_result_returns_zero(pair: Pair) -> None:
 
 def test_memory_is_read_where_it_was_written_also_after_it_grew(pair: Pair) -> None:
     for calls in pair:
-        calls.write(65530, b"abcdef")
+        assert calls.memory_bytes() == 65536
+        calls.write(65530, b"abcde\0")
         calls.write(0, b"")
         assert called(calls, "grow", 1) == 1
+        assert calls.memory_bytes() == 131072
         calls.write(131068, b"\1\2\3\4")
-    assert [calls.memory_bytes() for calls in pair] == [131072] * 2
-    assert [calls.read(65530, 8) for calls in pair] == [b"abcdef\0\0"] * 2
+    assert [calls.read(65530, 8) for calls in pair] == [b"abcde\0\0\0"] * 2
     assert [calls.read(131072, 0) for calls in pair] == [b""] * 2
     assert [called(calls, "load", 131068) for calls in pair] == [0x04030201] * 2
 
