@@ -6,6 +6,7 @@ import jsonschema_rs
 
 from cuttlebone.errors import FieldFault, JobError, OperatorError
 from cuttlebone.text import printable
+from cuttlebone.text.json_values import pointer
 from cuttlebone_abi import ErrorCode, Json, Signature, json_path, mismatches
 
 FAULTS_SHOWN_MAX = 16
@@ -25,11 +26,11 @@ class Shapes:
     def input_faults(self, value: Json) -> tuple[FieldFault, ...]:
         """Everything wrong with a job's input, as pointers into it (at most FAULTS_SHOWN_MAX)."""
         found = [
-            FieldFault(_pointer(mismatch.location), mismatch.reason)
+            FieldFault(pointer(mismatch.location), mismatch.reason)
             for mismatch in mismatches(value, self._signature.input)
         ]
         found.extend(
-            FieldFault(_pointer(location), message)
+            FieldFault(pointer(location), message)
             for location, message in _faults(self._input, value)
         )
         return tuple(found[:FAULTS_SHOWN_MAX])
@@ -65,8 +66,3 @@ def _faults(
 ) -> Iterator[tuple[tuple[int | str, ...], str]]:
     for error in validator.iter_errors(value):
         yield tuple(error.instance_path), printable(error.message)
-
-
-def _pointer(location: Sequence[int | str]) -> str:
-    """RFC 6901."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in location)

@@ -1,20 +1,19 @@
 """Spec files: what an operator lets a block do, read from YAML 1.2 or JSON with errors that name the line."""
 
 import difflib
-import io
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from cuttlebone.commands.scope import InferDefaults
 from cuttlebone.errors import OperatorError
 from cuttlebone.settings import Limits
 from cuttlebone.text import printable
+from cuttlebone.text.documents import MalformedDocument, decoded
+from cuttlebone.text.yaml_core import value_of
+from cuttlebone.text.yaml_nodes import Mapping, Node, Sequence, compose
 from cuttlebone_abi import Json, json_path
 
 SPEC_BYTES_MAX: Final = 256 << 10
@@ -63,18 +62,7 @@ class Spec(BaseModel):
 
 def read_spec(path: Path) -> Spec:
     """Read and check one spec file; raise OperatorError with `file:line` and what to do."""
-    text = _read_text(path)
-    try:
-        yaml = YAML(typ="safe", pure=True)
-        value = yaml.load(io.StringIO(text))
-        tree = YAML(typ="safe", pure=True).compose(io.StringIO(text))
-    except MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark is not None else 1
-        raise OperatorError(
-            f"{path}:{line}: not valid YAML: {_first_line(error.problem)}"
-        ) from None
-    except (YAMLError, ValueError, RecursionError) as error:
-        raise OperatorError(f"{path}: not valid YAML: {_first_line(str(error))}") from None
+    tree, value = _read_document(path)
     if not isinstance(value, dict):
         raise OperatorError(f"{path}:1: a spec is a mapping with the keys {_keys(Spec)}")
     try:
@@ -90,47 +78,34 @@ def read_schema(schema: SchemaSource, folder: Path) -> Json:
     """Return a JSON Schema given in place, or read the file that it names; raise OperatorError."""
     if not isinstance(schema, str):
         return schema
-    path = folder / schema
-    try:
-        return YAML(typ="safe", pure=True).load(_read_text(path))
-    except YAMLError as error:
-        raise OperatorError(f"{path}: not valid YAML or JSON: {_first_line(str(error))}") from None
+    return _read_document(folder / schema)[1]
 
 
-def _read_text(path: Path) -> str:
+def _read_document(path: Path) -> tuple[Node, Json]:
     try:
         with path.open("rb") as file:
             data = file.read(SPEC_BYTES_MAX + 1)
+        tree = compose(decoded(data, bytes_max=SPEC_BYTES_MAX))
+        return tree, value_of(tree)
     except OSError as error:
         raise OperatorError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(data) > SPEC_BYTES_MAX:
-        raise OperatorError(f"{path}: larger than {SPEC_BYTES_MAX} bytes")
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise OperatorError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+    except MalformedDocument as error:
+        raise OperatorError(f"{path}: {error}") from None
 
 
-def _line(node: Node | None, location: tuple[int | str, ...]) -> int:
-    """The line of the deepest part of `location` that the file has."""
+def _line(node: Node, location: tuple[int | str, ...]) -> int:
+    """Find the line of the deepest part of `location` that the file has."""
     line = 1
     for part in location:
-        found = _child(node, part)
-        if found is None:
-            break
-        line, node = found
+        match node, part:
+            case Mapping(), str() if part in node.entries:
+                line, node = node.key_lines[part], node.entries[part]
+            case Sequence(), int() if part < len(node.items):
+                node = node.items[part]
+                line = node.line
+            case _:
+                break
     return line
-
-
-def _child(node: Node | None, part: int | str) -> tuple[int, Node] | None:
-    if isinstance(node, MappingNode):
-        for key, value in node.value:
-            if key.value == str(part):
-                return key.start_mark.line + 1, value
-    if isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
-        item = node.value[part]
-        return item.start_mark.line + 1, item
-    return None
 
 
 def _explain(fault: ErrorDetails) -> str:
@@ -164,7 +139,3 @@ def _suggestion(location: tuple[int | str, ...]) -> str:
 
 def _keys(model: type[BaseModel]) -> str:
     return ", ".join(f"`{name}`" for name in model.model_fields)
-
-
-def _first_line(text: str | None) -> str:
-    return printable((text or "no reason given").strip().splitlines()[0])

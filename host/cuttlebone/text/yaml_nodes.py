@@ -53,6 +53,8 @@ class Mapping:
     entries: dict[str, "Node"]
     line: int
     values: int
+    key_lines: dict[str, int] = field(default_factory=dict)
+    """The line of each key, which a value below it does not tell."""
 
 
 Node: TypeAlias = Scalar | Sequence | Mapping
@@ -83,6 +85,7 @@ class _Open:
     line: int
     items: list[Node] = field(default_factory=list)
     entries: dict[str, Node] = field(default_factory=dict)
+    key_lines: dict[str, int] = field(default_factory=dict)
     key: str | None = None
     values: int = 1
 
@@ -103,11 +106,12 @@ class _Open:
             raise _malformed(line, "a list or mapping as a key; keys are text")
         if node.text in self.entries:
             raise _malformed(line, f"the key {shown(node.text)} stands here for the second time")
+        self.key_lines[node.text] = line
         return node.text
 
     def closed(self) -> Node:
         if self.is_mapping:
-            return Mapping(self.entries, self.line, self.values)
+            return Mapping(self.entries, self.line, self.values, self.key_lines)
         return Sequence(tuple(self.items), self.line, self.values)
 
 
