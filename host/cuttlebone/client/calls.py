@@ -1,0 +1,91 @@
+"""Every request of the API as a value, with the reading of its answer: what all kinds of client share."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Generic, Literal, TypeVar
+from urllib.parse import quote
+
+from pydantic import TypeAdapter
+
+from cuttlebone.client.resources import JobPage, JobResource, ModelResource, SpecResource
+from cuttlebone_abi import Envelope, JobStatus, Json
+
+T = TypeVar("T")
+
+WAIT_S_MAX: Final = 60
+"""The longest that the host lets one request wait for the end of a job."""
+
+_ENVELOPE: Final[TypeAdapter[Envelope]] = TypeAdapter(Envelope)
+_SPECS: Final = TypeAdapter(dict[Literal["specs"], list[SpecResource]])
+_MODELS: Final = TypeAdapter(dict[Literal["models"], list[ModelResource]])
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One request. `read` turns the body of a good answer into a value; it raises ValueError."""
+
+    method: str
+    path: str
+    read: Callable[[bytes], T]
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Json = None
+    waits_s: float = 0
+    """How long the host may take before it answers, beyond the usual."""
+
+
+def submit(
+    spec: str, value: Json, *, limits: Mapping[str, int] | None, labels: Mapping[str, str] | None
+) -> Call[JobResource]:
+    """Ask for a job."""
+    body: dict[str, Json] = {"spec": spec, "input": value}
+    if limits:
+        body["limits"] = dict(limits)
+    if labels:
+        body["labels"] = dict(labels)
+    return Call("POST", "/v1/jobs", JobResource.model_validate_json, body=body)
+
+
+def job(job_id: str, *, wait_s: float = 0) -> Call[JobResource]:
+    """Ask how a job stands, once it is final or `wait_s` seconds have passed."""
+    wait_s = min(wait_s, WAIT_S_MAX)
+    return Call(
+        "GET",
+        job_path(job_id),
+        JobResource.model_validate_json,
+        query={"wait": f"{wait_s:g}"} if wait_s else {},
+        waits_s=wait_s,
+    )
+
+
+def jobs(
+    *, status: JobStatus | None, spec: str | None, label: str | None, limit: int, cursor: str | None
+) -> Call[JobPage]:
+    """Ask for a page of jobs, newest first."""
+    wanted = {"status": status, "spec": spec, "label": label, "limit": str(limit), "cursor": cursor}
+    query = {name: value for name, value in wanted.items() if value is not None}
+    return Call("GET", "/v1/jobs", JobPage.model_validate_json, query=query)
+
+
+def cancel(job_id: str) -> Call[JobResource]:
+    """Ask for the end of a job."""
+    return Call("POST", job_path(job_id, "/cancel"), JobResource.model_validate_json)
+
+
+def result(job_id: str) -> Call[Envelope]:
+    """Ask for an envelope."""
+    return Call("GET", job_path(job_id, "/result"), _ENVELOPE.validate_json)
+
+
+def specs() -> Call[list[SpecResource]]:
+    """Ask what can be submitted."""
+    return Call("GET", "/v1/specs", lambda body: _SPECS.validate_json(body)["specs"])
+
+
+def models() -> Call[list[ModelResource]]:
+    """Ask what is served."""
+    return Call("GET", "/v1/models", lambda body: _MODELS.validate_json(body)["models"])
+
+
+def job_path(job_id: str, rest: str = "") -> str:
+    """Spell the path of a job. The id is quoted: one with a slash must not reach another route."""
+    return f"/v1/jobs/{quote(job_id, safe='')}{rest}"

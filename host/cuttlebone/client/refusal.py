@@ -1,0 +1,83 @@
+"""What can go wrong between a client and a host: no answer at all, or an answer that refuses."""
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from cuttlebone.errors import FieldFault
+from cuttlebone.text import printable
+
+
+class Unreachable(Exception):
+    """Nothing at that address answers as a host does; the message says what was tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reason:
+    code: str
+    message: str
+    faults: tuple[FieldFault, ...]
+
+
+class Refused(Exception):
+    """The host answered with a problem document; nothing was changed there.
+
+    `code` is a string and no enum: a host that is newer than this client may send codes that
+    the client does not know.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        faults: tuple[FieldFault, ...] = (),
+        retry_after_s: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.faults = faults
+        self.retry_after_s = retry_after_s
+
+
+class _Fault(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    pointer: str = ""
+    detail: str = ""
+    message: str = ""
+
+
+class _Problem(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    code: str
+    title: str = ""
+    detail: str = ""
+    errors: list[_Fault] = []
+
+
+def refusal(status: int, body: bytes, *, retry_after: str | None) -> Refused:
+    """Read an answer of status 400 and above; `retry_after` is that header, if there was one."""
+    reason = _read(status, body)
+    return Refused(
+        status,
+        reason.code,
+        reason.message,
+        faults=reason.faults,
+        retry_after_s=int(retry_after) if retry_after and retry_after.isdecimal() else None,
+    )
+
+
+def _read(status: int, body: bytes) -> _Reason:
+    try:
+        problem = _Problem.model_validate_json(body)
+    except ValidationError:
+        # A proxy, or some other server on that port. What it says may still help a person.
+        start = printable(body[:200].decode("utf-8", "replace"))
+        return _Reason("not_a_problem_document", f"status {status}: {start}", ())
+    faults = tuple(FieldFault(one.pointer, one.detail or one.message) for one in problem.errors)
+    return _Reason(problem.code, problem.detail or problem.title or problem.code, faults)

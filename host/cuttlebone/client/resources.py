@@ -1,0 +1,87 @@
+"""What a host answers, as types. Fields unknown here are ignored: a host may be newer than its client."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict
+
+from cuttlebone_abi import Envelope, JobStatus, Json
+
+_ANSWERED = ConfigDict(frozen=True, extra="ignore")
+
+
+class QueueResource(BaseModel):
+    """Where a queued job stands."""
+
+    model_config = _ANSWERED
+
+    position: int
+    """Jobs that go first."""
+    waiting_for: str
+
+
+class JobResource(BaseModel):
+    """A job as it stands."""
+
+    model_config = _ANSWERED
+
+    id: str
+    spec: str
+    status: JobStatus
+    attempt: int
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    queue: QueueResource | None = None
+    progress: Json = None
+    """The last one that the guest emitted."""
+    labels: dict[str, str] = {}
+    cancel_requested: bool = False
+    accounting: dict[str, int | None] | None = None
+    """Where the time went and what the guest used, units in the names; when final."""
+    envelope: Envelope | None = None
+    """When final."""
+
+
+class JobPage(BaseModel):
+    """Some jobs, newest first."""
+
+    model_config = _ANSWERED
+
+    jobs: list[JobResource]
+    cursor: str | None = None
+    """Leads to the next page; None on the last one."""
+
+
+class SpecResource(BaseModel):
+    """A spec that can be submitted."""
+
+    model_config = _ANSWERED
+
+    name: str
+    description: str
+
+
+class ModelResource(BaseModel):
+    """A model that the host serves."""
+
+    model_config = _ANSWERED
+
+    role: str
+    state: str
+    """`loading`, `ready` or `failed`."""
+    reason: str | None = None
+    """Why it failed."""
+    file: str | None = None
+    context_tokens: int | None = None
+
+
+class StreamEvent(BaseModel):
+    """One event of a job's stream."""
+
+    model_config = _ANSWERED
+
+    number: int | None
+    """Its place in the event log, from 1; None for what is not in the log, such as a snapshot."""
+    kind: str
+    """`status`, `progress`, `token`, `result`; others may come, ignore those you do not know."""
+    data: Json

@@ -1,0 +1,61 @@
+"""Where an event stream stands: after which event to go on, and whether trying again is still worth it."""
+
+from typing import Final
+
+from cuttlebone.client.resources import StreamEvent
+from cuttlebone_abi import Json, MalformedMessage, load_json
+
+FAILURES_MAX: Final = 8
+"""Attempts in a row that brought no event, after which the client gives up (about 16 seconds)."""
+DELAY_S_FIRST: Final = 0.1
+DELAY_S_MAX: Final = 5.0
+LAST_EVENT: Final = "result"
+
+
+class Resumption:
+    """The state of one stream over all its connections. Owned by the generator that reads it.
+
+    Invariants: `after` only grows; `ended` is set by the result and stays; `failures` counts
+    the connections since the last event.
+    """
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+        self.failures = 0
+        self.ended = False
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What to send so that the host goes on where this stream stopped."""
+        return {"Last-Event-ID": str(self.after)} if self.after else {}
+
+    def take(self, number: str, kind: str, data: str) -> StreamEvent | None:
+        """Note an event; None for what is none, or was seen before. Raises ValueError."""
+        if not data:
+            return None  # The end of a comment block: keep-alives look like this.
+        event = StreamEvent(number=_number(number), kind=kind or "message", data=_value(data))
+        if event.number is not None:
+            if event.number <= self.after:
+                return None
+            self.after = event.number
+        self.failures = 0
+        self.ended = kind == LAST_EVENT
+        return event
+
+    def retry_delay_s(self) -> float | None:
+        """How long to wait before the next connection; None when it is time to give up."""
+        self.failures += 1
+        if self.failures > FAILURES_MAX:
+            return None
+        return min(DELAY_S_FIRST * 2.0 ** (self.failures - 1), DELAY_S_MAX)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and text.isascii() else None
+
+
+def _value(data: str) -> Json:
+    try:
+        return load_json(data.encode())
+    except MalformedMessage as error:
+        raise ValueError(f"an event is not JSON: {error.reason}") from None

@@ -1,0 +1,36 @@
+"""A host that answers from a script, in place of the network."""
+
+from collections.abc import Callable
+
+import httpx
+
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+class ScriptedHost:
+    """Gives its answers in order and keeps the requests. Owned by one test."""
+
+    def __init__(self) -> None:
+        self.answers: list[Answer] = []
+        self.requests: list[httpx.Request] = []
+        self.pauses: list[float] = []
+
+    def handle(self, request: httpx.Request) -> httpx.Response:
+        request.read()
+        self.requests.append(request)
+        return self.answers.pop(0)(request)
+
+    def will_answer(self, status: int = 200, json: object = None, **headers: str) -> None:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.answers.append(lambda _: httpx.Response(status, json=json, headers=named))
+
+    def will_send(self, text: str, content_type: str = "text/event-stream") -> None:
+        self.answers.append(
+            lambda _: httpx.Response(200, text=text, headers={"content-type": content_type})
+        )
+
+    def will_break(self) -> None:
+        def broken(request: httpx.Request) -> httpx.Response:
+            raise httpx.ConnectError("connection refused", request=request)
+
+        self.answers.append(broken)

@@ -1,0 +1,106 @@
+"""A stream of events over connections that break."""
+
+import pytest
+
+from client.scripted import ScriptedHost
+from cuttlebone.client import Client, Refused, Unreachable
+from cuttlebone.client.resuming import DELAY_S_MAX, FAILURES_MAX
+
+RESULT = 'id: 3\nevent: result\ndata: {"status": "failed"}\n\n'
+
+
+def _event(number: int, text: str = "a") -> str:
+    return f'id: {number}\nevent: token\ndata: {{"text": "{text}"}}\n\n'
+
+
+def _numbers(client: Client, *, after: int = 0) -> list[int | None]:
+    return [event.number for event in client.events("a1", after=after)]
+
+
+def test_events_come_in_order_up_to_the_result(client: Client, host: ScriptedHost) -> None:
+    host.will_send(_event(1) + _event(2) + RESULT + _event(4))
+    assert _numbers(client) == [1, 2, 3]
+    assert "last-event-id" not in host.requests[0].headers
+
+
+def test_a_broken_stream_goes_on_after_the_last_event(client: Client, host: ScriptedHost) -> None:
+    host.will_send(_event(1))
+    host.will_break()
+    host.will_send(_event(2) + RESULT)
+    assert _numbers(client) == [1, 2, 3]
+    assert [request.headers.get("last-event-id") for request in host.requests] == [None, "1", "1"]
+
+
+def test_an_event_that_was_seen_before_is_not_told_again(
+    client: Client, host: ScriptedHost
+) -> None:
+    host.will_send(_event(1) + _event(2))
+    host.will_send(_event(1) + _event(2) + RESULT)
+    assert _numbers(client) == [1, 2, 3]
+
+
+def test_a_snapshot_has_no_number_and_moves_nothing(client: Client, host: ScriptedHost) -> None:
+    host.will_send('event: job\ndata: {"status": "running"}\n\n')
+    host.will_send(RESULT)
+    assert _numbers(client, after=2) == [None, 3]
+    assert [request.headers["last-event-id"] for request in host.requests] == ["2", "2"]
+
+
+def test_keep_alive_comments_are_no_events(client: Client, host: ScriptedHost) -> None:
+    host.will_send(_event(1) + ": still here\n\n" + RESULT)
+    assert _numbers(client) == [1, 3]
+
+
+def test_a_line_separator_inside_text_ends_no_event(client: Client, host: ScriptedHost) -> None:
+    host.will_send(_event(1, "a\u2028b\x85c") + RESULT)
+    first = next(client.events("a1"))
+    assert first.data == {"text": "a\u2028b\x85c"}
+
+
+def test_a_host_that_stays_away_is_given_up_after_growing_pauses(
+    client: Client, host: ScriptedHost
+) -> None:
+    host.will_send(_event(1))
+    for _ in range(FAILURES_MAX):
+        host.will_break()
+    with pytest.raises(Unreachable, match="any more: connection refused"):
+        _numbers(client)
+    assert host.pauses == sorted(host.pauses)
+    assert len(host.pauses) == FAILURES_MAX
+    assert host.pauses[-1] == DELAY_S_MAX
+
+
+def test_an_event_makes_the_client_patient_again(client: Client, host: ScriptedHost) -> None:
+    for number in range(1, FAILURES_MAX * 2):
+        host.will_break()
+        host.will_send(_event(number))
+    host.will_send(f"id: {FAILURES_MAX * 2}\nevent: result\ndata: null\n\n")
+    assert _numbers(client) == list(range(1, FAILURES_MAX * 2 + 1))
+
+
+def test_a_host_that_restarts_is_waited_for(client: Client, host: ScriptedHost) -> None:
+    host.will_answer(503, {"code": "stopping"})
+    host.will_send(RESULT)
+    assert _numbers(client) == [3]
+
+
+def test_an_unknown_job_is_refused_at_once(client: Client, host: ScriptedHost) -> None:
+    host.will_answer(404, {"code": "unknown_job", "detail": "there is no job 'a1'"})
+    with pytest.raises(Refused, match="there is no job"):
+        _numbers(client)
+    assert host.pauses == []
+
+
+@pytest.mark.parametrize(
+    ("text", "content_type"),
+    [
+        ("id: 1\ndata: {nonsense\n\n", "text/event-stream"),
+        ("<html>a login page</html>", "text/html"),
+    ],
+)
+def test_a_stream_of_something_else_is_no_host(
+    client: Client, host: ScriptedHost, text: str, content_type: str
+) -> None:
+    host.will_send(text, content_type)
+    with pytest.raises(Unreachable, match="not a Cuttlebone host"):
+        _numbers(client)

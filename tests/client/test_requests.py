@@ -1,0 +1,155 @@
+"""What the client asks for, and how it reads the answers."""
+
+import json
+
+import pytest
+
+from client.scripted import ScriptedHost
+from cuttlebone.client import Client, Refused, Unreachable
+from cuttlebone.client.blocking import ANSWER_BYTES_MAX
+from cuttlebone_abi import Completed, JobStatus
+
+JOB = {
+    "id": "a1",
+    "spec": "echo",
+    "status": "running",
+    "attempt": 1,
+    "created_at": "2026-01-01T00:00:00Z",
+    "something_new": True,
+}
+ENVELOPE = {
+    "status": "completed",
+    "result": {"summary": "short"},
+    "usage": {"tokens_in": 1, "tokens_out": 2, "duration_ms": 3, "model": "m"},
+}
+FINAL = JOB | {"status": "completed", "envelope": ENVELOPE}
+
+
+def test_a_submission_carries_spec_input_limits_and_labels(
+    client: Client, host: ScriptedHost
+) -> None:
+    host.will_answer(202, JOB)
+    client.submit("echo", {"path": "a"}, limits={"time_ms": 5}, labels={"who": "me"})
+    (request,) = host.requests
+    assert (request.method, request.url.path) == ("POST", "/v1/jobs")
+    assert request.headers["content-type"] == "application/json"
+    assert json.loads(request.content) == {
+        "spec": "echo",
+        "input": {"path": "a"},
+        "limits": {"time_ms": 5},
+        "labels": {"who": "me"},
+    }
+
+
+def test_an_input_of_null_is_sent(client: Client, host: ScriptedHost) -> None:
+    host.will_answer(202, JOB)
+    client.submit("echo", None)
+    assert json.loads(host.requests[0].content) == {"spec": "echo", "input": None}
+
+
+def test_fields_that_this_client_does_not_know_are_ignored(
+    client: Client, host: ScriptedHost
+) -> None:
+    host.will_answer(200, JOB)
+    assert client.job("a1").status is JobStatus.RUNNING
+
+
+def test_waiting_asks_again_until_the_job_is_final(client: Client, host: ScriptedHost) -> None:
+    host.will_answer(200, JOB)
+    host.will_answer(200, FINAL)
+    job = client.wait("a1")
+    assert [request.url.params["wait"] for request in host.requests] == ["60", "60"]
+    assert isinstance(job.envelope, Completed)
+    assert job.envelope.result == {"summary": "short"}
+
+
+def test_a_wait_is_cut_to_what_the_host_allows(client: Client, host: ScriptedHost) -> None:
+    host.will_answer(200, FINAL)
+    client.job("a1", wait_s=1_000)
+    assert host.requests[0].url.params["wait"] == "60"
+
+
+def test_an_id_cannot_reach_another_route(client: Client, host: ScriptedHost) -> None:
+    host.will_answer(202, JOB)
+    client.cancel("../../specs?x=#")
+    assert host.requests[0].url.raw_path == b"/v1/jobs/..%2F..%2Fspecs%3Fx%3D%23/cancel"
+
+
+def test_a_listing_names_only_the_filters_that_were_given(
+    client: Client, host: ScriptedHost
+) -> None:
+    host.will_answer(200, {"jobs": [JOB], "cursor": "next"})
+    page = client.jobs(status=JobStatus.RUNNING, label="who=me")
+    assert dict(host.requests[0].url.params) == {
+        "status": "running",
+        "label": "who=me",
+        "limit": "50",
+    }
+    assert (page.jobs[0].id, page.cursor) == ("a1", "next")
+
+
+def test_the_envelope_is_read_as_its_kind(client: Client, host: ScriptedHost) -> None:
+    host.will_answer(200, ENVELOPE)
+    assert isinstance(client.result("a1"), Completed)
+
+
+def test_specs_and_models_are_lists(client: Client, host: ScriptedHost) -> None:
+    host.will_answer(200, {"specs": [{"name": "echo", "description": "says it again"}]})
+    host.will_answer(200, {"models": [{"role": "small", "state": "ready"}]})
+    assert [spec.name for spec in client.specs()] == ["echo"]
+    assert [model.role for model in client.models()] == ["small"]
+
+
+def test_a_problem_document_is_a_refusal_with_all_that_it_says(
+    client: Client, host: ScriptedHost
+) -> None:
+    problem = {
+        "code": "schema_validation_failed",
+        "detail": "the input does not fit",
+        "errors": [{"pointer": "/input/path", "detail": "missing"}],
+    }
+    host.will_answer(422, problem, retry_after="5")
+    with pytest.raises(Refused, match="does not fit") as caught:
+        client.submit("echo", {})
+    assert (caught.value.status, caught.value.code) == (422, "schema_validation_failed")
+    assert [(one.pointer, one.message) for one in caught.value.faults] == [
+        ("/input/path", "missing")
+    ]
+    assert caught.value.retry_after_s == 5
+
+
+def test_an_error_that_is_no_problem_document_is_shown_as_it_is(
+    client: Client, host: ScriptedHost
+) -> None:
+    host.will_answer(502, "\x1b[2Jbad gateway")
+    with pytest.raises(Refused, match="status 502") as caught:
+        client.models()
+    assert "\x1b" not in caught.value.message
+    assert "bad gateway" in caught.value.message
+
+
+def test_a_host_that_does_not_answer_is_unreachable(client: Client, host: ScriptedHost) -> None:
+    host.will_break()
+    with pytest.raises(Unreachable, match=r"http://host\.test: connection refused; start one"):
+        client.models()
+
+
+@pytest.mark.parametrize("answer", [[], {"id": "a1"}, "ok", JOB | {"status": "sleeping"}])
+def test_an_answer_of_another_shape_is_no_host(
+    client: Client, host: ScriptedHost, answer: object
+) -> None:
+    host.will_answer(200, answer)
+    with pytest.raises(Unreachable, match="not a Cuttlebone host"):
+        client.job("a1")
+
+
+def test_an_answer_has_a_greatest_size(client: Client, host: ScriptedHost) -> None:
+    host.will_send("x" * (ANSWER_BYTES_MAX + 1))
+    with pytest.raises(Unreachable, match=f"more than {ANSWER_BYTES_MAX} bytes"):
+        client.job("a1")
+
+
+@pytest.mark.parametrize("url", ["http://[", "localhost:1", "ftp://host.test", ""])
+def test_an_address_that_is_none_is_unreachable(url: str) -> None:
+    with pytest.raises(Unreachable), Client(url) as client:
+        client.models()
