@@ -1,6 +1,5 @@
-"""What the tests of files share: a folder with a secret beside it, and every way of opening."""
+"""What the tests of files share: a place with a secret, and each way of opening."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,42 +10,26 @@ from cuttlebone.files.opening import (
     kernel_has_openat2,
     open_by_walking,
 )
-
-
-@dataclass(frozen=True)
-class Place:
-    """A folder that is granted, `folder/docs`, and a secret that is not."""
-
-    folder: Path
-    docs: Path
-    secret: Path
+from files.places import Place
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    folder = tmp_path / "spec"
-    docs = folder / "docs"
-    docs.mkdir(parents=True)
-    secret = tmp_path / "outside" / "secret.txt"
-    secret.parent.mkdir()
-    secret.write_text("secret")
-    (docs / "a.txt").write_text("public")
-    (docs / "sub").mkdir()
-    (docs / "sub" / "b.txt").write_text("below")
-    return Place(folder, docs, secret)
+    return Place.make(tmp_path)
 
 
-@pytest.fixture(params=["openat2", "openat2, following links", "walk"])
+@pytest.fixture(params=["openat2", "openat2 following links", "walk"])
 def opener(request: pytest.FixtureRequest) -> PathOpener:
     if request.param == "walk":
         return open_by_walking
     if not kernel_has_openat2():
         pytest.skip("this kernel has no openat2")
-    return KernelOpener(follow_symlinks="following" in request.param)
+    return KernelOpener(follow_symlinks=request.param.endswith("links"))
 
 
 @pytest.fixture(params=["openat2", "walk"])
 def strict_opener(request: pytest.FixtureRequest) -> PathOpener:
+    """Those that follow no link."""
     if request.param == "walk":
         return open_by_walking
     if not kernel_has_openat2():
