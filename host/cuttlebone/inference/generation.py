@@ -4,7 +4,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from cuttlebone_abi import ErrorCode, Finish, Json
 
@@ -97,6 +97,8 @@ class FailedGeneration:
     tokens_out: int
 
 
+CANCELLED: Final = "the generation was cancelled"
+
 Outcome: TypeAlias = Finished | FailedGeneration
 
 
@@ -167,7 +169,12 @@ class Generation:
     # For any thread.
 
     def cancel(self) -> None:
-        """Ask for the end. The outcome follows within one tick; one that exists already stays."""
+        """Ask for the end. The outcome follows within one tick; one that exists already stays.
+
+        Before admission it is set at once: the inference thread may be busy loading.
+        """
+        if not self.admitted:
+            self.fail(ErrorCode.CANCELLED, CANCELLED)
         self._outbox(CancelAsked(self))
 
     def wake(self) -> None:
@@ -208,12 +215,15 @@ class Generation:
 
     # For the inference thread.
 
-    def admit(self) -> None:
-        """Stop counting time as waiting."""
+    def admit(self) -> bool:
+        """Stop counting time as waiting; False if the generation has ended meanwhile."""
         with self._changed:
+            if self._outcome is not None:
+                return False
             self._waited_s = self._waited()
             self._admitted = True
             self._changed.notify_all()
+            return True
 
     def spend(self, *, tokens_in: int = 0, tokens_out: int = 0) -> None:
         """Add to what the generation has cost."""

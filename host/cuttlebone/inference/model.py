@@ -22,13 +22,17 @@ class ModelInfo:
     sha256: str | None
     architecture: str
     context_tokens: int
-    """Cells of the key-value cache, shared by all sequences; one sequence may fill them."""
+    """Prompt and answer of one sequence together."""
+    cells: int
+    """Tokens that its memory holds, of all sequences together; at least `context_tokens`."""
     trained_context_tokens: int
     vocabulary_tokens: int
     slots: int
     """Sequences that its memory can tell apart."""
     batch_tokens_max: int
     has_template: bool
+    shares_prefixes: bool
+    """Whether a sequence can begin with a copy of another one's memory."""
     memory_bytes: int
     """Weights and key-value cache together, as the model reports them."""
 

@@ -1,11 +1,30 @@
 """The thread that owns one resident model and serves every generation of every job."""
 
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
-from cuttlebone.inference.generation import Generation, GenerationRequest
+import structlog
+
+from cuttlebone.errors import CommandError, OperatorError
+from cuttlebone.inference.generation import CancelAsked, Generation, GenerationRequest, VerdictGiven
+from cuttlebone.inference.inbox import Inbox, Message, StopAsked, Submitted
 from cuttlebone.inference.model import Model, ModelInfo
+from cuttlebone.inference.prompts import PromptMaker, check_numbers
+from cuttlebone.inference.sequence import BatchLimits
+from cuttlebone.inference.tick import Ticker
+from cuttlebone.text import printable
+from cuttlebone_abi import ErrorCode
+
+DEATHS_MAX: Final = 3
+"""Times in a row that serving may break before the model is given up."""
+SERVED_WELL_S: Final = 60.0
+"""Serving for that long ends a row of deaths."""
+
+_log = structlog.get_logger(__name__)
 
 
 class Phase(StrEnum):
@@ -19,40 +38,152 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The phase, and for `failed` the reason in words for the operator."""
+    """The phase, and in words for the operator why it is no better."""
 
     phase: Phase
     reason: str = ""
 
 
-class InferenceThread:
-    """One model and the generations that it serves; the tick follows."""
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    info: ModelInfo
+    prompts: PromptMaker
 
-    def __init__(self, load: Callable[[], Model]) -> None:
+
+class InferenceThread:
+    """One model and the generations that it serves.
+
+    Owned by whoever made it; `submit`, `count_tokens`, `state` and `info` are for any thread. The
+    model and the `Ticker` belong to the inference thread alone, except that prompts are made by
+    the submitting threads. Whatever `submit` accepts gets an outcome, also when loading fails,
+    when the thread breaks and when it is stopped.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Model],
+        *,
+        name: str = "model",
+        limits: BatchLimits = BatchLimits(),  # noqa: B008 -- frozen
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._load = load
+        self._name = name
+        self._limits = limits
+        self._clock = clock
+        self._inbox = Inbox()
+        self._stopping = threading.Event()
+        self._state = State(Phase.LOADING)
+        self._loaded: _Loaded | None = None
+        self._thread = threading.Thread(target=self._run, name=f"inference-{name}", daemon=True)
 
     def start(self) -> None:
         """Begin to load; generations may be submitted at once and wait for it."""
-        raise NotImplementedError
+        self._thread.start()
 
     def stop(self) -> None:
         """End every generation as cancelled, free the model and join the thread."""
-        raise NotImplementedError
+        self._stopping.set()
+        self._inbox.put(StopAsked())
+        if self._thread.ident is None:
+            self._close(State(Phase.STOPPED))
+        else:
+            self._thread.join()
 
     def submit(self, request: GenerationRequest) -> Generation:
-        """Accept a request, from any thread; raise CommandError before anything is spent."""
-        raise NotImplementedError
+        """Accept a request; raise CommandError before anything is spent.
+
+        Codes: invalid_argument, limit_exceeded, context_overflow, invalid_grammar, unsupported,
+        and model_load_failed when the model cannot be served. While the model is loading these
+        become the outcome of the generation, since the prompt cannot be made yet.
+        """
+        check_numbers(request)
+        loaded = self._loaded
+        prompt = loaded.prompts.tokens(request) if loaded is not None else None
+        generation = Generation(request, self._put, self._clock)
+        if not self._inbox.put(Submitted(generation, prompt)):
+            raise CommandError(ErrorCode.MODEL_LOAD_FAILED, self._unserved())
+        return generation
 
     def count_tokens(self, request: GenerationRequest) -> int:
-        """Count the prompt tokens that `submit` would evaluate, from any thread."""
-        raise NotImplementedError
+        """Count the prompt tokens that `submit` would evaluate; raise CommandError."""
+        loaded = self._loaded
+        if loaded is None:
+            raise CommandError(ErrorCode.MODEL_LOAD_FAILED, self._unserved())
+        return loaded.prompts.count(request)
 
     @property
     def state(self) -> State:
         """Whether it can serve."""
-        raise NotImplementedError
+        return self._state
 
     @property
     def info(self) -> ModelInfo | None:
-        """What is known of the model, once it is loaded."""
-        raise NotImplementedError
+        """What is known of the model, while it is loaded."""
+        loaded = self._loaded
+        return loaded.info if loaded is not None else None
+
+    def _put(self, message: VerdictGiven | CancelAsked) -> None:
+        self._inbox.put(message)
+
+    def _unserved(self) -> str:
+        state = self._state
+        reason = f": {state.reason}" if state.reason else ""
+        return f"the model {printable(self._name)} is not served ({state.phase}){reason}"
+
+    # In the thread.
+
+    def _run(self) -> None:
+        deaths = 0
+        final = State(Phase.STOPPED)
+        while not self._stopping.is_set() and deaths < DEATHS_MAX:
+            begun_s = self._clock()
+            try:
+                self._serve()
+            except OperatorError as error:
+                _log.error("model cannot be loaded", model=self._name, reason=str(error))
+                final = State(Phase.FAILED, str(error))
+                break
+            except Exception as error:  # noqa: BLE001 -- the last resort of this thread
+                _log.exception("inference thread broke", model=self._name)
+                deaths = 1 if self._clock() - begun_s > SERVED_WELL_S else deaths + 1
+                final = State(
+                    Phase.FAILED, f"it broke: {type(error).__name__}: {printable(str(error))}"
+                )
+                self._state = final
+                self._answer(self._inbox.take(timeout_s=0), ErrorCode.INFER_FAILED)
+        self._close(State(Phase.STOPPED) if self._stopping.is_set() else final)
+
+    def _close(self, final: State) -> None:
+        self._loaded = None
+        self._state = final
+        stopped = final.phase is Phase.STOPPED
+        code = ErrorCode.CANCELLED if stopped else ErrorCode.MODEL_LOAD_FAILED
+        self._answer(self._inbox.close(), code)
+
+    def _serve(self) -> None:
+        """Load and tick until asked to stop."""
+        model = self._load()
+        try:
+            prompts = PromptMaker(model)
+            ticker = Ticker(model, prompts, self._inbox, self._limits, self._clock)
+            self._loaded = _Loaded(model.info, prompts)
+            self._state = State(Phase.READY)
+            self._tick_on(ticker)
+        finally:
+            self._loaded = None
+            model.close()
+
+    def _tick_on(self, ticker: Ticker) -> None:
+        try:
+            while ticker.tick():
+                pass
+        except BaseException:
+            ticker.fail_all(ErrorCode.INFER_FAILED, "the inference thread broke; it starts again")
+            raise
+        ticker.fail_all(ErrorCode.CANCELLED, "the model is no longer served: the host is stopping")
+
+    def _answer(self, messages: list[Message], code: ErrorCode) -> None:
+        for message in messages:
+            if isinstance(message, Submitted):
+                message.generation.fail(code, self._unserved())

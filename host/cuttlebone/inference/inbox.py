@@ -1,0 +1,70 @@
+"""Where other threads leave word for the inference thread."""
+
+import threading
+from collections import deque
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cuttlebone.inference.generation import CancelAsked, Generation, VerdictGiven
+from cuttlebone.inference.model import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """A new generation. Without `prompt` it was submitted before the model was there."""
+
+    generation: Generation
+    prompt: tuple[Token, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class StopAsked:
+    """The model is no longer wanted."""
+
+
+Message: TypeAlias = Submitted | VerdictGiven | CancelAsked | StopAsked
+
+
+class Inbox:
+    """A queue with one reader, filled by any thread. Once closed it takes nothing more."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition(threading.Lock())
+        self._messages: deque[Message] = deque()
+        self._wanted = 1
+        self._urgent = False
+        self._closed = False
+
+    def put(self, message: Message) -> bool:
+        """Leave a message; False if nobody will read it."""
+        with self._changed:
+            if self._closed:
+                return False
+            self._messages.append(message)
+            self._urgent = self._urgent or not isinstance(message, VerdictGiven)
+            # The reader is woken once for a whole round of verdicts: each waking costs a switch.
+            if self._urgent or len(self._messages) >= self._wanted:
+                self._changed.notify()
+            return True
+
+    def take(self, *, verdicts: int = 1, timeout_s: float | None) -> list[Message]:
+        """Take all messages, waiting for so many verdicts or for anything else, or until the time is over."""
+        with self._changed:
+            self._wanted = verdicts
+            if timeout_s != 0:
+                self._changed.wait_for(
+                    lambda: self._urgent or len(self._messages) >= verdicts, timeout_s
+                )
+            return self._drain()
+
+    def close(self) -> list[Message]:
+        """Take what is left and accept nothing more."""
+        with self._changed:
+            self._closed = True
+            return self._drain()
+
+    def _drain(self) -> list[Message]:
+        messages = list(self._messages)
+        self._messages.clear()
+        self._urgent = False
+        return messages

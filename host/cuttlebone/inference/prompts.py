@@ -1,0 +1,124 @@
+"""From a request to the tokens of its prompt, with every bound checked before native code sees it."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from cuttlebone.errors import CommandError
+from cuttlebone.inference.chat import ChatTemplate, Part
+from cuttlebone.inference.generation import GenerationRequest, Turn
+from cuttlebone.inference.model import Model, Token
+from cuttlebone_abi import ErrorCode
+
+PROMPT_BYTES_PER_CONTEXT_TOKEN_MAX: Final = 16
+"""Tokenising cannot be interrupted, and takes seconds for megabytes of spaces."""
+
+
+class PromptMaker:
+    """Makes prompts for one model. Immutable; used by the submitting threads."""
+
+    def __init__(self, model: Model) -> None:
+        """Compile the model's chat template; raises OperatorError if that is impossible."""
+        self._model = model
+        self._bytes_max = model.info.context_tokens * PROMPT_BYTES_PER_CONTEXT_TOKEN_MAX
+        self._template = (
+            ChatTemplate(model.template, begin_text=model.begin_text, end_text=model.end_text)
+            if model.template is not None
+            else None
+        )
+
+    def tokens(self, request: GenerationRequest) -> tuple[Token, ...]:
+        """The prompt of a request; raises CommandError if the request cannot be served."""
+        self._check_bytes(request)
+        if request.constraint is not None:
+            self._model.check(request.constraint)
+        tokens = self._tokenise(self._parts(request))
+        if not tokens:
+            raise CommandError(
+                ErrorCode.INVALID_ARGUMENT, "the prompt is empty: there is nothing to go on from"
+            )
+        context = self._model.info.context_tokens
+        if len(tokens) + request.max_tokens > context:
+            raise CommandError(
+                ErrorCode.CONTEXT_OVERFLOW,
+                f"the prompt has {len(tokens)} tokens and max_tokens is {request.max_tokens}, "
+                f"together more than the {context} tokens of the model's context",
+            )
+        return tuple(tokens)
+
+    def count(self, request: GenerationRequest) -> int:
+        """How many tokens the prompt of a request has, whether or not it would fit."""
+        self._check_bytes(request)
+        return len(self._tokenise(self._parts(request)))
+
+    def _check_bytes(self, request: GenerationRequest) -> None:
+        texts = [turn.content for turn in request.turns or ()] + [request.raw_prompt or ""]
+        size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+        if size > self._bytes_max:
+            raise CommandError(
+                ErrorCode.LIMIT_EXCEEDED,
+                f"the prompt has {size} bytes; at most {self._bytes_max} "
+                f"({PROMPT_BYTES_PER_CONTEXT_TOKEN_MAX} for each token of the context) are read",
+            )
+
+    def _parts(self, request: GenerationRequest) -> Sequence[Part]:
+        if request.raw_prompt is not None:
+            return [Part(request.raw_prompt, scaffold=True)]
+        turns = request.turns or ()
+        if self._template is not None:
+            return self._template.render(turns)
+        match turns:
+            case (Turn(role="user", content=content),):
+                return [Part(content, scaffold=False)]
+            case _:
+                raise CommandError(
+                    ErrorCode.UNSUPPORTED,
+                    "this model has no chat template: give one `prompt` instead of `messages`",
+                )
+
+    def _tokenise(self, parts: Sequence[Part]) -> list[Token]:
+        tokens = [
+            token
+            for part in parts
+            for token in self._model.tokenise(part.text, scaffold=part.scaffold)
+        ]
+        begin = self._model.begins_with
+        # Most templates spell the beginning themselves; a second one would spoil the answer.
+        return [begin, *tokens] if begin is not None and tokens[:1] != [begin] else tokens
+
+
+def check_numbers(request: GenerationRequest) -> None:
+    """Raise CommandError (invalid_argument) for numbers that make no sense, before any work."""
+    sampling = request.sampling
+    faults = [
+        message
+        for fails, message in (
+            ((request.turns is None) == (request.raw_prompt is None), "give turns or a raw prompt"),
+            (request.turns == (), "a conversation needs at least one message"),
+            (request.max_tokens < 1, f"max_tokens is {request.max_tokens}; at least 1 is needed"),
+            (
+                not 0 <= sampling.temperature <= 100,
+                f"temperature is {sampling.temperature}; 0 to 100 make sense",
+            ),
+            (
+                sampling.top_p is not None and not 0 < sampling.top_p <= 1,
+                f"top_p is {sampling.top_p}; it must be above 0 and at most 1",
+            ),
+            (
+                sampling.top_k is not None and not 1 <= sampling.top_k < 1 << 31,
+                f"top_k is {sampling.top_k}; it must be at least 1",
+            ),
+            (
+                sampling.min_p is not None and not 0 <= sampling.min_p <= 1,
+                f"min_p is {sampling.min_p}; it must be 0 to 1",
+            ),
+            (
+                sampling.repeat_penalty is not None and not 0 < sampling.repeat_penalty <= 100,
+                f"repeat_penalty is {sampling.repeat_penalty}; it must be above 0, at most 100",
+            ),
+            (not 0 <= sampling.seed < 1 << 32, f"seed is {sampling.seed}; it must fit 32 bits"),
+            ("" in request.stop, "a stop string must not be empty"),
+        )
+        if fails
+    ]
+    if faults:
+        raise CommandError(ErrorCode.INVALID_ARGUMENT, "; ".join(faults))

@@ -1,0 +1,227 @@
+"""Which tokens go into the next batch: pure data, no model, no clock, no thread."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NewType
+
+from cuttlebone.inference.cells import Cells
+from cuttlebone.inference.model import Slot, Token
+
+SequenceId = NewType("SequenceId", int)
+"""Names one generation from its submission to its end; never used twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a generation needs of the batch and the memory."""
+
+    job: str
+    tenant: str
+    interactive: bool
+    prompt: tuple[Token, ...]
+    tokens_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A generation that has its place now; the evicted slots have to be emptied first."""
+
+    sequence: SequenceId
+    slot: Slot
+    evicted: tuple[Slot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The beginning of a prompt that is in memory already."""
+
+    sequence: SequenceId
+    source: Slot
+    target: Slot
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The next tokens of a prompt, from `position` on."""
+
+    sequence: SequenceId
+    position: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One batch: first the copies, then one token for each of `decode`, and the chunks."""
+
+    copies: tuple[Copy, ...]
+    decode: tuple[SequenceId, ...]
+    prefill: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """What is left of an ended sequence: truncate `slot` to `kept_tokens`, empty the dropped."""
+
+    slot: Slot
+    kept_tokens: int
+    dropped: tuple[Slot, ...]
+
+
+@dataclass(slots=True)
+class _Running:
+    demand: Demand
+    slot: Slot
+    evaluated: int = 0
+    begun: bool = False
+    ready: bool = True
+
+    @property
+    def prefilled(self) -> bool:
+        return self.evaluated == len(self.demand.prompt)
+
+
+class Scheduler:
+    """All generations of one model, from submission to end. Owned by the inference thread.
+
+    A sequence is waiting (no slot), in prefill (a slot, prompt not wholly evaluated) or in decode.
+    Admission takes jobs in turn, interactive ones first; the first that does not fit stops it,
+    so that a large one gets its turn. Decode comes before prefill, and one prompt token at
+    least goes into every batch while any is left. `running` is in order of admission.
+    """
+
+    def __init__(self, cells: Cells, *, batch_tokens_max: int) -> None:
+        self._cells = cells
+        self._batch_tokens_max = batch_tokens_max
+        self._waiting: dict[tuple[bool, str], deque[tuple[SequenceId, Demand]]] = {}
+        self._running: dict[SequenceId, _Running] = {}
+        self._served: dict[str, int] = {}
+        self._turn = 0
+
+    @property
+    def waiting(self) -> int:
+        """Generations without a slot."""
+        return sum(len(line) for line in self._waiting.values())
+
+    @property
+    def running(self) -> int:
+        """Generations with a slot."""
+        return len(self._running)
+
+    @property
+    def runnable(self) -> bool:
+        """Whether a plan made now would have tokens in it; call after `admit`."""
+        return any(entry.ready or not entry.prefilled for entry in self._running.values())
+
+    def submit(self, sequence: SequenceId, demand: Demand) -> None:
+        """Let a generation wait for its place."""
+        line = self._waiting.setdefault((not demand.interactive, demand.job), deque())
+        line.append((sequence, demand))
+
+    def admit(self) -> Admitted | None:
+        """Give the next waiting generation its place, or None while there is none or no room."""
+        if not self._waiting:
+            return None
+        # A job goes behind the others of its class once one of its generations was admitted:
+        # the dict keeps the order, and False (interactive) sorts before True.
+        key = min(self._waiting, key=lambda key: key[0])
+        line = self._waiting[key]
+        sequence, demand = line[0]
+        admission = self._cells.admit(demand.tenant, demand.prompt, demand.tokens_max)
+        if admission is None:
+            return None
+        line.popleft()
+        del self._waiting[key]
+        if line:
+            self._waiting[key] = line
+        self._running[sequence] = _Running(demand, admission.slot)
+        return Admitted(sequence, admission.slot, admission.evicted)
+
+    def plan(self, prefill_tokens_max: int) -> Plan:
+        """Make the next batch, with at most `prefill_tokens_max` prompt tokens in it."""
+        self._turn += 1
+        ready = [key for key, entry in self._running.items() if entry.prefilled and entry.ready]
+        decode = ready[: self._batch_tokens_max - 1]
+        copies = self._begin()
+        budget = max(1, min(prefill_tokens_max, self._batch_tokens_max - len(decode)))
+        return Plan(copies, tuple(decode), self._chunks(budget))
+
+    def evaluated(self, sequence: SequenceId, tokens: int) -> None:
+        """Note that a prompt is in memory up to its token number `tokens`."""
+        entry = self._running[sequence]
+        entry.evaluated = tokens
+        self._cells.evaluated(entry.slot, tokens)
+
+    def hold(self, sequence: SequenceId) -> None:
+        """Leave a sequence out of batches until it is `resumed`."""
+        self._running[sequence].ready = False
+
+    def resume(self, sequence: SequenceId) -> None:
+        """Let a held sequence go on."""
+        self._running[sequence].ready = True
+
+    def remove(self, sequence: SequenceId, *, spoiled: bool = False) -> Released | None:
+        """End a generation; None if it had no place. What a `spoiled` one holds is not kept."""
+        entry = self._running.pop(sequence, None)
+        if entry is None:
+            self._forget_waiting(sequence)
+            return None
+        if spoiled:
+            self._cells.evaluated(entry.slot, 0)
+        kept = self._cells.release(entry.slot)
+        if not any(other.demand.job == entry.demand.job for other in self._running.values()):
+            self._served.pop(entry.demand.job, None)
+        return Released(entry.slot, kept, tuple(self._cells.trim()))
+
+    def _begin(self) -> tuple[Copy, ...]:
+        """Let those sequences begin that need not wait for the prefill of an earlier one."""
+        copies = []
+        for key, entry in self._running.items():
+            if entry.begun:
+                continue
+            source = self._cells.source(entry.slot)
+            if source is None:
+                continue
+            entry.begun = True
+            if source.tokens:
+                copies.append(Copy(key, source.slot, entry.slot, source.tokens))
+                self._cells.touch(source.slot)
+                self.evaluated(key, source.tokens)
+        return tuple(copies)
+
+    def _chunks(self, budget: int) -> tuple[Chunk, ...]:
+        chunks = []
+        urgent = self._urgent_slots()
+        pending = [
+            (entry.slot not in urgent, self._served.get(entry.demand.job, 0), at, key)
+            for at, (key, entry) in enumerate(self._running.items())
+            if entry.begun and not entry.prefilled
+        ]
+        for *_, key in sorted(pending):
+            entry = self._running[key]
+            tokens = min(budget, len(entry.demand.prompt) - entry.evaluated)
+            if not tokens:
+                break
+            budget -= tokens
+            self._served[entry.demand.job] = self._turn
+            chunks.append(Chunk(key, entry.evaluated, tokens))
+        return tuple(chunks)
+
+    def _urgent_slots(self) -> set[Slot]:
+        """The slots of interactive sequences, and those that such a one is waiting for."""
+        urgent = {entry.slot for entry in self._running.values() if entry.demand.interactive}
+        for entry in self._running.values():
+            if entry.demand.interactive and not entry.begun:
+                urgent |= self._cells.waits_for(entry.slot)
+        return urgent
+
+    def _forget_waiting(self, sequence: SequenceId) -> None:
+        for key, line in list(self._waiting.items()):
+            kept: Sequence[tuple[SequenceId, Demand]] = [
+                item for item in line if item[0] != sequence
+            ]
+            if kept:
+                self._waiting[key] = deque(kept)
+            else:
+                del self._waiting[key]

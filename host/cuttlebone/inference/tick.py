@@ -1,0 +1,307 @@
+"""The tick: messages in, one batch through the model, pieces out."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import assert_never
+
+from cuttlebone.errors import CommandError
+from cuttlebone.inference.answer import Answer
+from cuttlebone.inference.cells import Cells
+from cuttlebone.inference.generation import (
+    CANCELLED,
+    CancelAsked,
+    Finished,
+    Generation,
+    Piece,
+    VerdictGiven,
+)
+from cuttlebone.inference.inbox import Inbox, Message, StopAsked, Submitted
+from cuttlebone.inference.model import DecodeFailed, Model, Run
+from cuttlebone.inference.pace import Pace
+from cuttlebone.inference.prompts import PromptMaker
+from cuttlebone.inference.scheduler import Copy, Demand, Plan, Scheduler, SequenceId
+from cuttlebone.inference.sequence import BatchLimits, LiveSequence
+from cuttlebone_abi import ErrorCode, Finish
+
+
+class Ticker:
+    """All generations of one model. Owned by the inference thread; nothing of it is shared.
+
+    A sequence is in `_sequences` from its submission until its ticket has an outcome; in the
+    scheduler until its last token is sampled, which may be earlier: verdicts may be missing.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        prompts: PromptMaker,
+        inbox: Inbox,
+        limits: BatchLimits,
+        clock: Callable[[], float],
+    ) -> None:
+        info = model.info
+        self._model = model
+        self._prompts = prompts
+        self._inbox = inbox
+        self._limits = limits
+        self._clock = clock
+        self._pace = Pace()
+        self._batch_tokens_max = min(limits.batch_tokens_max, info.batch_tokens_max)
+        cells = Cells(
+            cells=info.cells,
+            slots=min(info.slots, self._batch_tokens_max - 1),
+            kept_cells_max=int(info.cells * limits.kept_cells_share),
+            shares=info.shares_prefixes,
+        )
+        self._scheduler = Scheduler(cells, batch_tokens_max=self._batch_tokens_max)
+        self._sequences: dict[SequenceId, LiveSequence] = {}
+        self._ids: dict[Generation, SequenceId] = {}
+        self._unread: deque[Message] = deque()
+        self._numbers = count(1)
+
+    def tick(self) -> bool:
+        """Do one round; False once the thread has been asked to stop."""
+        if not self._drain():
+            return False
+        self._admit()
+        if self._scheduler.runnable:
+            plan = self._plan()
+            for copy in plan.copies:
+                self._copy(copy)
+            self._evaluate(self._runs(plan))
+            self._deliver()
+        return True
+
+    def fail_all(self, code: ErrorCode, reason: str) -> None:
+        """End every generation. The memory is not put in order: nothing follows."""
+        for sequence in self._sequences.values():
+            if sequence.sampler is not None:
+                sequence.sampler.close()
+            sequence.generation.fail(code, reason)
+        for message in self._unread:
+            if isinstance(message, Submitted):
+                message.generation.fail(code, reason)
+        self._sequences.clear()
+        self._ids.clear()
+        self._unread.clear()
+
+    # Messages.
+
+    def _drain(self) -> bool:
+        verdicts, timeout_s = self._patience()
+        going_on = True
+        self._unread.extend(self._inbox.take(verdicts=verdicts, timeout_s=timeout_s))
+        while self._unread:
+            message = self._unread.popleft()
+            match message:
+                case Submitted():
+                    self._submit(message)
+                case VerdictGiven(generation, stop):
+                    self._judge(generation, stop=stop)
+                case CancelAsked(generation):
+                    self._cancel(generation)
+                case StopAsked():
+                    going_on = False
+                case _:
+                    assert_never(message)
+        return going_on
+
+    def _patience(self) -> tuple[int, float | None]:
+        """How many verdicts to wait for, and how long: for ever only when nothing can run."""
+        if not self._scheduler.runnable:
+            return 1, None
+        now = self._clock()
+        fresh = [
+            sequence.asked_s
+            for sequence in self._sequences.values()
+            if sequence.unjudged > self._limits.verdict_lag_max
+            and sequence.asked_s + self._limits.gather_s > now
+        ]
+        if not fresh:
+            return 1, 0.0
+        return len(fresh), max(fresh) + self._limits.gather_s - now
+
+    def _submit(self, message: Submitted) -> None:
+        generation, request = message.generation, message.generation.request
+        prompt = message.prompt
+        if prompt is None:
+            try:
+                prompt = self._prompts.tokens(request)
+            except CommandError as error:
+                generation.fail(error.code, error.message)
+                return
+        key = SequenceId(next(self._numbers))
+        answer = Answer(request.max_tokens, request.stop)
+        self._sequences[key] = LiveSequence(generation, prompt, answer)
+        self._ids[generation] = key
+        self._scheduler.submit(
+            key,
+            Demand(request.job, request.tenant, request.interactive, prompt, request.max_tokens),
+        )
+
+    def _judge(self, generation: Generation, *, stop: bool) -> None:
+        key = self._ids.get(generation)
+        if key is None or not self._sequences[key].unjudged:
+            return
+        sequence = self._sequences[key]
+        sequence.judged += 1
+        if stop:
+            sequence.answer.cut_after(sequence.judged)
+            self._drop(key)
+        if sequence.answer.finish is not None:
+            if not sequence.unjudged:
+                self._finish(key)
+        elif sequence.unjudged <= self._limits.verdict_lag_max:
+            self._scheduler.resume(key)
+
+    def _cancel(self, generation: Generation) -> None:
+        key = self._ids.get(generation)
+        if key is not None:
+            self._fail(key, ErrorCode.CANCELLED, CANCELLED)
+
+    # The batch.
+
+    def _admit(self) -> None:
+        while (admitted := self._scheduler.admit()) is not None:
+            for slot in admitted.evicted:
+                self._model.truncate(slot, 0)
+            sequence = self._sequences[admitted.sequence]
+            sequence.slot = admitted.slot
+            if not sequence.generation.admit():
+                continue  # cancelled meanwhile: the message is on its way
+            request = sequence.generation.request
+            sequence.sampler = self._model.sampler(request.sampling, request.constraint)
+
+    def _plan(self) -> Plan:
+        decoding = sum(sequence.sampled is not None for sequence in self._sequences.values())
+        return self._scheduler.plan(
+            self._pace.prefill_tokens(decoding, most=self._batch_tokens_max)
+        )
+
+    def _copy(self, copy: Copy) -> None:
+        self._model.copy(copy.source, copy.target, copy.tokens)
+        sequence = self._sequences[copy.sequence]
+        sequence.evaluated = sequence.cached = copy.tokens
+        sequence.generation.spend(tokens_in=copy.tokens)
+
+    def _runs(self, plan: Plan) -> list[tuple[SequenceId, Run]]:
+        runs = []
+        for key in plan.decode:
+            sequence = self._sequences[key]
+            if sequence.slot is not None and sequence.sampled is not None:
+                runs.append(
+                    (key, Run(sequence.slot, sequence.evaluated, (sequence.sampled,), True))
+                )
+        for chunk in plan.prefill:
+            sequence = self._sequences[chunk.sequence]
+            if sequence.slot is not None:
+                end = chunk.position + chunk.tokens
+                tokens, last = sequence.prompt[chunk.position : end], end == len(sequence.prompt)
+                runs.append((chunk.sequence, Run(sequence.slot, chunk.position, tokens, last)))
+        return runs
+
+    def _evaluate(self, runs: Sequence[tuple[SequenceId, Run]]) -> None:
+        """Evaluate one batch; if that fails, each run by itself, so that only the broken ones end."""
+        begun_s = self._clock()
+        try:
+            rows = self._model.decode([run for _, run in runs])
+        except DecodeFailed as error:
+            if len(runs) == 1:
+                self._fail(runs[0][0], ErrorCode.INFER_FAILED, str(error), spoiled=True)
+                return
+            for _, run in runs:
+                self._model.truncate(run.slot, run.position)
+            for one in runs:
+                self._evaluate([one])
+            return
+        self._pace.took(sum(len(run.tokens) for _, run in runs), self._clock() - begun_s)
+        for (key, run), row in zip(runs, rows, strict=True):
+            self._take_in(key, run, row)
+
+    def _take_in(self, key: SequenceId, run: Run, row: int) -> None:
+        sequence = self._sequences[key]
+        sequence.evaluated = run.position + len(run.tokens)
+        if sequence.sampled is None:
+            sequence.generation.spend(tokens_in=len(run.tokens))
+            self._scheduler.evaluated(key, sequence.evaluated)
+        if run.wants_logits:
+            self._sample(key, sequence, row)
+
+    def _sample(self, key: SequenceId, sequence: LiveSequence, row: int) -> None:
+        if sequence.sampler is None:
+            return
+        try:
+            token = sequence.sampler.pick(row)
+        except DecodeFailed as error:
+            self._fail(key, ErrorCode.INFER_FAILED, str(error), spoiled=True)
+            return
+        sequence.sampled = token
+        sequence.generation.spend(tokens_out=1)
+        answer = sequence.answer
+        piece = (
+            answer.end() if self._model.ends_text(token) else answer.add(self._model.piece(token))
+        )
+        if piece:
+            sequence.outgoing.append(Piece(piece))
+
+    # What comes out.
+
+    def _deliver(self) -> None:
+        """Hand over what the batch gave, all of it after all sampling.
+
+        A delivered piece wakes its job's thread, which then competes for the interpreter.
+        """
+        now = self._clock()
+        for key, sequence in list(self._sequences.items()):
+            for piece in sequence.outgoing:
+                sequence.asked_s = now
+                sequence.generation.deliver(piece)
+            sequence.outgoing.clear()
+            if sequence.answer.finish is not None:
+                self._drop(key)
+                if not sequence.unjudged:
+                    self._finish(key)
+            elif sequence.unjudged > self._limits.verdict_lag_max:
+                self._scheduler.hold(key)
+
+    def _finish(self, key: SequenceId) -> None:
+        sequence = self._sequences.pop(key)
+        del self._ids[sequence.generation]
+        answer, finish = sequence.answer, sequence.answer.finish
+        if finish is None:
+            return
+        sequence.generation.end(
+            Finished(
+                answer.text,
+                finish,
+                tokens_in=len(sequence.prompt),
+                tokens_out=answer.tokens_out,
+                tokens_cached=sequence.cached,
+                seed=sequence.generation.request.sampling.seed,
+            ),
+            drop_pieces=finish is Finish.GUEST,
+        )
+
+    def _fail(
+        self, key: SequenceId, code: ErrorCode, message: str, *, spoiled: bool = False
+    ) -> None:
+        self._drop(key, spoiled=spoiled)
+        sequence = self._sequences.pop(key)
+        del self._ids[sequence.generation]
+        sequence.generation.fail(code, message)
+
+    def _drop(self, key: SequenceId, *, spoiled: bool = False) -> None:
+        """Give up a sequence's place in line, batch and memory; it may have none any more."""
+        sequence = self._sequences[key]
+        if sequence.sampler is not None:
+            sequence.sampler.close()
+            sequence.sampler = None
+        if not sequence.scheduled:
+            return
+        sequence.scheduled = False
+        released = self._scheduler.remove(key, spoiled=spoiled)
+        if released is not None:
+            self._model.truncate(released.slot, released.kept_tokens)
+            for slot in released.dropped:
+                self._model.truncate(slot, 0)
