@@ -1,0 +1,41 @@
+"""Small hosts for tests: real everything, but guests that are Python scripts and models as given."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from cuttlebone.assembly import Host, open_host_with
+from cuttlebone.endpoints.resident import ResidentModels
+from cuttlebone.settings import Settings
+from cuttlebone.testing import Script, ScriptedSandbox
+from cuttlebone_abi import Signature
+
+SPEC = "name: {name}\ndescription: Runs the script {name}.\nblock: {name}.wasm\n{more}"
+
+
+def write_spec(folder: Path, name: str, more: str = "") -> Path:
+    """Write a spec whose block runs the script of the same name."""
+    (folder / f"{name}.wasm").write_text(name)
+    path = folder / f"{name}.yaml"
+    path.write_text(SPEC.format(name=name, more=more))
+    return path
+
+
+@contextmanager
+def scripted_host(
+    folder: Path,
+    scripts: Mapping[str, Script],
+    *,
+    models: ResidentModels | None = None,
+    more: str = "",
+    signature: Signature | None = None,
+    on_token: Callable[[str], bool] | None = None,
+    **settings: object,
+) -> Iterator[Host]:
+    """Run a host that serves one spec for each script, from `folder`."""
+    for name in scripts:
+        write_spec(folder, name, more)
+    stated = Settings(specs=folder, grace_s=0.2).model_copy(update=settings)
+    sandbox = ScriptedSandbox(scripts, signature=signature, on_token=on_token)
+    with open_host_with(stated, sandbox, models or ResidentModels({})) as host:
+        yield host
