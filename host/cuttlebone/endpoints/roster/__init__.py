@@ -1,0 +1,23 @@
+"""A roster, the list of models that somebody keeps by hand, turned into endpoint specs."""
+
+from cuttlebone.endpoints.roster.importing import (
+    Imported,
+    RosterImport,
+    Skipped,
+    SkipReason,
+    import_roster,
+)
+from cuttlebone.endpoints.roster.overlay import Overlay, read_overlay
+from cuttlebone.endpoints.roster.refusals import RosterFault, RosterRefused
+
+__all__ = [
+    "Imported",
+    "Overlay",
+    "RosterFault",
+    "RosterImport",
+    "RosterRefused",
+    "SkipReason",
+    "Skipped",
+    "import_roster",
+    "read_overlay",
+]

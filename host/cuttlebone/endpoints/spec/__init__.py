@@ -1,0 +1,41 @@
+"""What one served model is to be: role, server software, address, memory. Section by section a module."""
+
+from cuttlebone.endpoints.spec.address import base_url, bind_address, port
+from cuttlebone.endpoints.spec.reading import read_spec, write_spec
+from cuttlebone.endpoints.spec.refusals import (
+    AdmissionRefused,
+    InvalidConfig,
+    MalformedSpec,
+    RefusalCode,
+)
+from cuttlebone.endpoints.spec.rules import validate
+from cuttlebone.endpoints.spec.types import (
+    Flavour,
+    InferenceSpec,
+    LatencyClass,
+    MemoryBudget,
+    ServeArguments,
+)
+from cuttlebone.endpoints.spec.workload import Workload, WorkloadKind, inference_spec_of, workload
+
+__all__ = [
+    "AdmissionRefused",
+    "Flavour",
+    "InferenceSpec",
+    "InvalidConfig",
+    "LatencyClass",
+    "MalformedSpec",
+    "MemoryBudget",
+    "RefusalCode",
+    "ServeArguments",
+    "Workload",
+    "WorkloadKind",
+    "base_url",
+    "bind_address",
+    "inference_spec_of",
+    "port",
+    "read_spec",
+    "validate",
+    "workload",
+    "write_spec",
+]

@@ -1,0 +1,66 @@
+"""Endpoint specs from plain values and back; every refusal of shape names the field."""
+
+from typing import Final
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from cuttlebone.endpoints.spec.refusals import MalformedSpec
+from cuttlebone.endpoints.spec.types import InferenceSpec, ServeArguments
+from cuttlebone.text.json_values import Json, Path, pointer, shown, value_fault
+
+_KNOWN: Final = {
+    (): tuple(InferenceSpec.model_fields),
+    ("serve",): tuple(ServeArguments.model_fields),
+}
+
+
+def read_spec(value: object) -> InferenceSpec:
+    """Read the document of a spec; raise MalformedSpec if it has not that shape.
+
+    `value` is plain JSON, as `text.documents` gives it. Values are not judged here: see `rules`.
+    """
+    if (fault := value_fault(value)) is not None:
+        raise MalformedSpec(_dotted(fault.path), fault.reason)
+    if not isinstance(value, dict):
+        raise MalformedSpec("", f"a spec is an object with role and runtime, not {shown(value)}")
+    try:
+        return InferenceSpec.model_validate(value)
+    except ValidationError as error:
+        raise _malformed(error.errors(include_url=False)[0]) from None
+
+
+def write_spec(spec: InferenceSpec) -> dict[str, Json]:
+    """Write a spec as a document: keys in the order of its fields, what is absent or empty left out."""
+    document: dict[str, Json] = spec.model_dump(mode="json", exclude_none=True)
+    serve = document["serve"]
+    for holder, key in ((document, "excludes"), (serve, "extra_args")):
+        if isinstance(holder, dict) and not holder[key]:
+            del holder[key]
+    return document
+
+
+def field_pointer(field: str) -> str:
+    """Give the JSON Pointer of a dotted field: `serve.extra_args[2]` is `/serve/extra_args/2`."""
+    return pointer(part for part in field.replace("[", ".").replace("]", "").split(".") if part)
+
+
+def _malformed(fault: ErrorDetails) -> MalformedSpec:
+    path: Path = fault["loc"]
+    match fault["type"]:
+        case "missing":
+            reason = "missing; this field is required"
+        case "extra_forbidden":
+            known = _KNOWN.get(tuple(map(str, path[:-1])), ())
+            reason = (
+                f"unknown key, with the value {shown(fault['input'])}; known are {', '.join(known)}"
+            )
+        case _:
+            rule = fault["msg"].replace("Input should", "it must", 1)
+            reason = f"{shown(fault['input'])} is refused: {rule}"
+    return MalformedSpec(_dotted(path), reason)
+
+
+def _dotted(path: Path) -> str:
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(parts).removeprefix(".")
