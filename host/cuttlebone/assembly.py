@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from platformdirs import user_cache_path
+
 from cuttlebone.endpoints.resident import ResidentModels, ServedModel
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.catalog import Catalog, spec_files_in
@@ -51,7 +53,7 @@ def open_host(settings: Settings, *, spec_files: Sequence[Path] | None = None) -
         {role: _served(path, settings) for role, path in settings.models.items()}
     )
     with (
-        Sandbox(settings.cache) as sandbox,
+        Sandbox(settings.cache or user_cache_path("cuttlebone") / "modules") as sandbox,
         open_host_with(settings, sandbox, models, spec_files=spec_files) as host,
     ):
         yield host
