@@ -1,0 +1,1 @@
+"""What an inference will get and what it got: plans, receipts and the documents around them."""
