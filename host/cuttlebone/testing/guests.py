@@ -1,4 +1,4 @@
-"""Fakes that ship with the host: guests that are Python scripts, models that need no file."""
+"""Guests that are Python scripts."""
 
 import hashlib
 import threading
