@@ -4,6 +4,7 @@ Python values are exact: integers of any size survive, NaN and infinities are re
 is text that is not UTF-8. When an object repeats a key, the last one counts.
 """
 
+import json
 import math
 import re
 from typing import Final, TypeVar
@@ -26,8 +27,12 @@ _COMMAND: Final[TypeAdapter[Command]] = TypeAdapter(Command)
 _EVENT: Final[TypeAdapter[Event]] = TypeAdapter(Event)
 _ENVELOPE: Final[TypeAdapter[Envelope]] = TypeAdapter(Envelope)
 
-# A number that reads as infinity has a three-digit exponent or some 300 digits.
-_MAYBE_INFINITE: Final = re.compile(rb"[eE]\+?[0-9]{3}|[0-9]{300}")
+# A number that reads as infinity has an exponent of three digits or some 200 digits before it:
+# 199 digits and an exponent of 99 stay below 1e298.
+_MAYBE_INFINITE: Final = re.compile(rb"[eE]\+?[0-9]{3}|[0-9]{200}")
+
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_SHOWN_CHARS_MAX: Final = 64
 
 
 class MalformedMessage(ValueError):
@@ -74,26 +79,42 @@ def decode_command(
     data: bytes, *, bytes_max: int = COMMAND_BYTES_MAX, depth_max: int = JSON_DEPTH_MAX
 ) -> Command:
     """Read what a guest returned; raise MalformedMessage with the JSON path of the first fault."""
-    return _decode(_COMMAND, data, "cmd", bytes_max, depth_max)
+    return _decode(_COMMAND, data, bytes_max, depth_max)
 
 
 def decode_event(data: bytes) -> Event:
     """Read what a host answered; raise MalformedMessage."""
-    return _decode(_EVENT, data, "event", COMMAND_BYTES_MAX * 8, JSON_DEPTH_MAX)
+    return _decode(_EVENT, data, None, JSON_DEPTH_MAX)
 
 
 def decode_envelope(data: bytes) -> Envelope:
     """Read an envelope; raise MalformedMessage."""
-    return _decode(_ENVELOPE, data, "status", COMMAND_BYTES_MAX * 8, JSON_DEPTH_MAX)
+    return _decode(_ENVELOPE, data, None, JSON_DEPTH_MAX)
 
 
 def json_path(location: tuple[int | str, ...]) -> str:
-    """Spell a location inside a JSON value: `("messages", 0, "role")` is `$.messages[0].role`."""
-    return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    """Spell a location inside a JSON value: `("messages", 0, "role")` is `$.messages[0].role`.
+
+    A key that is no plain name is quoted and escaped, `$["a b"]`, and a long one is cut.
+    """
+    return "$" + "".join(_step(part) for part in location)
 
 
-def _decode(adapter: TypeAdapter[T], data: bytes, tag: str, bytes_max: int, depth_max: int) -> T:
-    if len(data) > bytes_max:
+def _step(part: int | str) -> str:
+    if isinstance(part, str) and _PLAIN_KEY.fullmatch(part):
+        return f".{part}"
+    return f"[{_shown(part)}]"
+
+
+def _shown(value: Json) -> str:
+    """A value as ASCII JSON, short enough for a message whatever a guest sent."""
+    if isinstance(value, str) and len(value) > _SHOWN_CHARS_MAX:
+        value = value[:_SHOWN_CHARS_MAX] + "..."
+    return json.dumps(value)
+
+
+def _decode(adapter: TypeAdapter[T], data: bytes, bytes_max: int | None, depth_max: int) -> T:
+    if bytes_max is not None and len(data) > bytes_max:
         raise OversizedMessage(
             "command_bytes", bytes_max, f"{len(data)} bytes, but at most {bytes_max} are allowed"
         )
@@ -101,27 +122,58 @@ def _decode(adapter: TypeAdapter[T], data: bytes, tag: str, bytes_max: int, dept
     try:
         return adapter.validate_python(value)
     except ValidationError as error:
-        raise _malformed(error.errors(include_url=False, include_input=False)[0], tag) from None
+        raise _malformed(error.errors(include_url=False)[0], value) from None
 
 
-def _malformed(fault: ErrorDetails, tag: str) -> MalformedMessage:
+def _malformed(fault: ErrorDetails, value: Json) -> MalformedMessage:
+    place = _place(fault["loc"], value)
+    context = fault.get("ctx", {})
     match fault["type"]:
-        case "union_tag_invalid":
-            context = fault["ctx"]
+        case "union_tag_invalid" | "union_tag_not_found":
+            tag = context["discriminator"].strip("'")
             return MalformedMessage(
-                f"$.{tag}",
-                f"unknown {tag} {context['tag']!r}; known are {context['expected_tags']}",
+                json_path((*place, tag)), _tag_fault(fault["input"], tag, context)
             )
-        case "union_tag_not_found":
-            return MalformedMessage(f"$.{tag}", "missing: every message needs this field")
         case "value_error":
             reason = fault["msg"].removeprefix("Value error, ")
         case "missing":
             reason = "this field is required and missing"
+        case "extra_forbidden":
+            reason = "there is no such field"
+        case "model_attributes_type" | "model_type" | "dict_type":
+            reason = "should be an object"
+        case "tuple_type":
+            reason = "should be an array"
+        case "too_long":
+            reason = (
+                f"has {context['actual_length']} elements, but may have {context['max_length']}"
+            )
         case _:
             reason = fault["msg"].replace("Input should", "should")
-    # The first part of the location is the tag that chose the model; it is no part of the value.
-    return MalformedMessage(json_path(fault["loc"][1:]), reason)
+    return MalformedMessage(json_path(place), reason)
+
+
+def _tag_fault(message: Json, tag: str, context: dict[str, str]) -> str:
+    if tag not in message:
+        return "this field is required and missing"
+    if not isinstance(message[tag], str):
+        return "should be a string"
+    return f"unknown {tag} {_shown(message[tag])}; known are {context['expected_tags']}"
+
+
+def _place(location: tuple[int | str, ...], value: Json) -> tuple[int | str, ...]:
+    """Where in `value` a fault is. pydantic's location also has the tags that chose a model."""
+    place: list[int | str] = []
+    for part in location[1:-1]:
+        match value:
+            case dict() if part in value:
+                value = value[part]
+            case list() if isinstance(part, int):
+                value = value[part]
+            case _:
+                continue
+        place.append(part)
+    return (*place, *location[1:][-1:])
 
 
 def _too_deep(depth_max: int) -> OversizedMessage:

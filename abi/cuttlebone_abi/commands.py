@@ -6,7 +6,7 @@ the six original commands (`infer`, `open`, `slice`, `emit`, `done`, `fail`) nev
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from cuttlebone_abi.scalars import U32, U64, Json, Number
 
@@ -34,10 +34,20 @@ class _Command(BaseModel):
 class Infer(_Command):
     """Generate text with the model of the spec; answered by `infer_done`."""
 
+    # What the validator below checks, for readers of the JSON Schema.
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["prompt"], "properties": {"prompt": {"type": "string"}}},
+                {"required": ["messages"], "properties": {"messages": {"type": "array"}}},
+            ]
+        }
+    )
+
     cmd: Literal["infer"]
     prompt: str | None = None
     """One user turn, put through the chat template of the model, or sent as is with `raw`."""
-    raw: bool = False
+    raw: StrictBool = False
     messages: tuple[Message, ...] | None = None
     """A whole conversation, instead of `prompt`."""
     max_tokens: U32

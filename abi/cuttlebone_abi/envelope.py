@@ -1,16 +1,21 @@
 """The envelope: the one fixed form in which every job ends. No field is ever added to it."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from cuttlebone_abi.scalars import U32, U64, Json
 
+# No field is left out either, so that the JSON Schema requires each of them.
+_FIXED: Final = ConfigDict(
+    frozen=True, extra="forbid", json_schema_serialization_defaults_required=True
+)
+
 
 class Usage(BaseModel):
     """What a job spent, also when it failed or was cancelled."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = _FIXED
 
     tokens_in: U32
     tokens_out: U32
@@ -22,7 +27,7 @@ class Usage(BaseModel):
 class Failure(BaseModel):
     """Why a job did not complete."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = _FIXED
 
     code: str
     message: str
@@ -31,7 +36,7 @@ class Failure(BaseModel):
 class Completed(BaseModel):
     """A job that said `done`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = _FIXED
 
     status: Literal["completed"] = "completed"
     result: Json
@@ -41,7 +46,7 @@ class Completed(BaseModel):
 class Failed(BaseModel):
     """A job that ended in an error of any kind."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = _FIXED
 
     status: Literal["failed"] = "failed"
     error: Failure
@@ -51,7 +56,7 @@ class Failed(BaseModel):
 class Cancelled(BaseModel):
     """A job that was cancelled by request."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = _FIXED
 
     status: Literal["cancelled"] = "cancelled"
     error: Failure

@@ -5,11 +5,14 @@ names of the four original events (`infer_done`, `opened`, `sliced`, `emitted`) 
 """
 
 from enum import StrEnum
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from cuttlebone_abi.scalars import U32, U64
+
+# A host leaves no field out, so that its JSON Schema requires each of them.
+_SENT: Final = ConfigDict(frozen=True, json_schema_serialization_defaults_required=True)
 
 
 class Finish(StrEnum):
@@ -28,7 +31,7 @@ class Finish(StrEnum):
 class TextKind(BaseModel):
     """Empty, or UTF-8 as far as the first 4096 bytes tell."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = _SENT
 
     kind: Literal["text"] = "text"
 
@@ -36,7 +39,7 @@ class TextKind(BaseModel):
 class ImageKind(BaseModel):
     """An image, told by its magic bytes."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = _SENT
 
     kind: Literal["image"] = "image"
     format: Literal["png", "jpeg", "gif", "webp"]
@@ -45,17 +48,17 @@ class ImageKind(BaseModel):
 class DocumentKind(BaseModel):
     """A PDF. A host that does not read PDFs reports 0 pages and no text layer."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = _SENT
 
     kind: Literal["document"] = "document"
     pages: U32 = 0
-    has_text_layer: bool = False
+    has_text_layer: StrictBool = False
 
 
 class BinaryKind(BaseModel):
     """Anything else."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = _SENT
 
     kind: Literal["binary"] = "binary"
 
@@ -68,7 +71,7 @@ FileKind: TypeAlias = Annotated[
 class InferDone(BaseModel):
     """Answers `infer`."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = _SENT
 
     event: Literal["infer_done"] = "infer_done"
     text: str
@@ -84,7 +87,7 @@ class InferDone(BaseModel):
 class Opened(BaseModel):
     """Answers `open`."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = _SENT
 
     event: Literal["opened"] = "opened"
     handle: U32
@@ -96,7 +99,7 @@ class Opened(BaseModel):
 class Sliced(BaseModel):
     """Answers `slice`."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = _SENT
 
     event: Literal["sliced"] = "sliced"
     text: str
@@ -106,7 +109,7 @@ class Sliced(BaseModel):
 class Closed(BaseModel):
     """Answers `close`."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = _SENT
 
     event: Literal["closed"] = "closed"
 
@@ -114,7 +117,7 @@ class Closed(BaseModel):
 class Emitted(BaseModel):
     """Answers `emit`."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = _SENT
 
     event: Literal["emitted"] = "emitted"
 
@@ -122,7 +125,7 @@ class Emitted(BaseModel):
 class ErrorEvent(BaseModel):
     """Answers a command with `on_error: event` that could not be carried out."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = _SENT
 
     event: Literal["error"] = "error"
     code: str

@@ -4,12 +4,13 @@
 open. `json`, `bytes`, `image` and `document` accept any value at run time.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from lark import Lark, Token, Transformer, v_args
-from lark.exceptions import UnexpectedInput, VisitError
+from lark.exceptions import UnexpectedInput, UnexpectedToken, VisitError
 
 from cuttlebone_abi.codec import MalformedMessage, json_path, load_json
 from cuttlebone_abi.scalars import Json
@@ -99,10 +100,7 @@ def parse_type(text: str) -> Type:
     try:
         parsed: Type = _PARSER.parse(text)  # type: ignore[assignment]  # the transformer is inline
     except UnexpectedInput as error:
-        raise InvalidSignature(
-            f"not a type at character {error.column}: {text[:80]!r}; types are "
-            f"{', '.join(sorted(_NAMES))}, [T] and {{a: T, b: U}}"
-        ) from None
+        raise InvalidSignature(_syntax_fault(text, error)) from None
     except VisitError as error:
         raise InvalidSignature(str(error.orig_exc)) from None
     return parsed
@@ -126,6 +124,16 @@ def parse_signature(payload: bytes) -> Signature:
 def mismatches(value: Json, kind: Type) -> Iterator[Mismatch]:
     """Every place where `value` does not have the type `kind`, in document order."""
     yield from _mismatches(value, kind, ())
+
+
+def _syntax_fault(text: str, error: UnexpectedInput) -> str:
+    at_end = isinstance(error, UnexpectedToken) and error.token.type == "$END"
+    position = len(text) if at_end else error.pos_in_stream or 0
+    where = "the end" if at_end else f"character {position + 1}"
+    return (
+        f"not a type at {where}, after {text[max(0, position - 40) : position]!r}; types are "
+        f"{', '.join(sorted(_NAMES))}, [T] and {{a: T, b: U}}"
+    )
 
 
 def _mismatches(value: Json, kind: Type, at: tuple[int | str, ...]) -> Iterator[Mismatch]:
@@ -181,7 +189,9 @@ class _Build(Transformer[Token, Type]):
 
     def scalar(self, name: Token) -> Type:
         if str(name) not in _NAMES:
-            raise InvalidSignature(f"unknown type {str(name)!r}; known are {sorted(_NAMES)}")
+            raise InvalidSignature(
+                f"unknown type {str(name)[:80]!r}; known are {', '.join(sorted(_NAMES))}"
+            )
         return Scalar(str(name))
 
     def list_of(self, item: Type) -> Type:
@@ -192,9 +202,9 @@ class _Build(Transformer[Token, Type]):
 
     def record(self, *fields: tuple[str, Type] | None) -> Type:
         present = tuple(field for field in fields if field is not None)
-        names = [name for name, _ in present]
-        if len(set(names)) != len(names):
-            raise InvalidSignature(f"a record names a field twice: {names}")
+        counts = Counter(name for name, _ in present)
+        if twice := [name for name, count in counts.items() if count > 1]:
+            raise InvalidSignature(f"a record names the field {twice[0][:80]!r} twice")
         return self._bounded(Record(present))
 
     def _bounded(self, kind: Type) -> Type:
