@@ -103,14 +103,12 @@ def json_path(location: tuple[int | str, ...]) -> str:
 def _step(part: int | str) -> str:
     if isinstance(part, str) and _PLAIN_KEY.fullmatch(part):
         return f".{part}"
-    return f"[{_shown(part)}]"
+    return f"[{part if isinstance(part, int) else json.dumps(_cut(part))}]"
 
 
-def _shown(value: Json) -> str:
-    """A value as ASCII JSON, short enough for a message whatever a guest sent."""
-    if isinstance(value, str) and len(value) > _SHOWN_CHARS_MAX:
-        value = value[:_SHOWN_CHARS_MAX] + "..."
-    return json.dumps(value)
+def _cut(text: str) -> str:
+    """As much of a guest's text as a message may show."""
+    return text if len(text) <= _SHOWN_CHARS_MAX else text[:_SHOWN_CHARS_MAX] + "..."
 
 
 def _decode(adapter: TypeAdapter[T], data: bytes, bytes_max: int | None, depth_max: int) -> T:
@@ -158,7 +156,7 @@ def _tag_fault(message: Json, tag: str, context: dict[str, str]) -> str:
         return "this field is required and missing"
     if not isinstance(message[tag], str):
         return "should be a string"
-    return f"unknown {tag} {_shown(message[tag])}; known are {context['expected_tags']}"
+    return f"unknown {tag} {_cut(message[tag])!r}; known are {context['expected_tags']}"
 
 
 def _place(location: tuple[int | str, ...], value: Json) -> tuple[int | str, ...]:
