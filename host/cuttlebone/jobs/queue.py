@@ -12,14 +12,17 @@ RETRY_AFTER_S = 5
 class JobQueue:
     """Hands queued jobs to job threads, oldest first.
 
-    Any thread may use it. Invariant: a job that was put is taken by some thread sooner or
-    later, or finished while it waited; after `close`, nothing is put or taken.
+    Any thread may use it. The store is never called under the lock, so that submitters share its
+    commits. Invariants: `_puts` grows with every accepted job, so a thread that found nothing
+    knows whether something has come since; after `close` nothing is accepted or taken.
     """
 
     def __init__(self, store: JobStore, *, waiting_max: int) -> None:
         self._store = store
         self._waiting_max = waiting_max
         self._changed = threading.Condition()
+        self._puts = 0
+        self._accepting = 0
         self._closed = False
 
     def put(self, job: Job) -> None:
@@ -31,26 +34,38 @@ class JobQueue:
                     "this host is stopping; submit again when it is back",
                     retry_after_s=RETRY_AFTER_S,
                 )
-            if not self._store.accept(job, waiting_max=self._waiting_max):
-                raise CallerError(
-                    ProblemCode.QUEUE_FULL,
-                    f"{self._waiting_max} jobs wait already (`jobs_waiting_max`); try again later",
-                    retry_after_s=RETRY_AFTER_S,
-                )
-            self._changed.notify()
+            self._accepting += 1
+        accepted = False
+        try:
+            accepted = self._store.accept(job, waiting_max=self._waiting_max)
+        finally:
+            with self._changed:
+                self._accepting -= 1
+                self._puts += accepted
+                self._changed.notify_all()
+        if not accepted:
+            raise CallerError(
+                ProblemCode.QUEUE_FULL,
+                f"{self._waiting_max} jobs wait already (`jobs_waiting_max`); try again later",
+                retry_after_s=RETRY_AFTER_S,
+            )
 
     def take(self) -> Job | None:
         """Wait for a job and move it to running; None once the queue is closed."""
-        with self._changed:
-            while not self._closed:
-                job = self._store.claim()
-                if job is not None:
-                    return job
-                self._changed.wait()
-            return None
+        while True:
+            with self._changed:
+                if self._closed:
+                    return None
+                seen = self._puts
+            job = self._store.claim()
+            if job is not None:
+                return job
+            with self._changed:
+                self._changed.wait_for(lambda: self._puts != seen or self._closed)  # noqa: B023  # used before `seen` changes
 
     def close(self) -> None:
-        """Let every waiting thread go."""
+        """Accept nothing more, let every waiting thread go, wait until what was begun is accepted."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+            self._changed.wait_for(lambda: self._accepting == 0)
