@@ -207,12 +207,12 @@ def test_a_walk_follows_no_link_though_a_folder_becomes_one_after_the_root_was_o
 def test_what_the_kernel_says_becomes_a_code_of_the_contract(
     code: int, expected: ErrorCode
 ) -> None:
-    assert refusal(OSError(code, os.strerror(code)), "'x'").code is expected
+    assert refusal(OSError(code, os.strerror(code)), "x").code is expected
 
 
 def test_a_broken_disk_is_no_answer_to_a_guest() -> None:
     with pytest.raises(OSError, match="Input/output error"):
-        refusal(OSError(errno.EIO, os.strerror(errno.EIO)), "'x'")
+        refusal(OSError(errno.EIO, os.strerror(errno.EIO)), "x")
 
 
 def test_a_file_that_the_host_may_not_read_is_denied(place: Place) -> None:

@@ -28,7 +28,7 @@ from cuttlebone.files.patterns import (
     Wildcards,
     parse_pattern,
 )
-from cuttlebone.files.refusals import denied, refusal
+from cuttlebone.files.refusals import denied, quoted, refusal
 from cuttlebone.files.source import SourceFile
 from cuttlebone.text import printable
 
@@ -108,15 +108,14 @@ class Grants:
         `capability_denied` comes before any system call when no pattern covers `path`, whether
         there is such a file or not; `not_found` only when one does.
         """
-        shown = f"'{printable(path)}'"
         located = self._locate(parse_path(path, self._folder))
         if not located:
-            raise denied(f"{shown} is not granted; {self._written_patterns()}")
+            raise denied(f"{quoted(path)} is not granted; {self._written_patterns()}")
         refusals = []
         with self._open_roots():
             for grant, relative in located:
                 try:
-                    return self._open_below(grant, relative, shown)
+                    return self._open_below(grant, relative, path)
                 except CommandError as error:
                     refusals.append(error)
         raise refusals[0]
@@ -147,19 +146,19 @@ class Grants:
         found = ((grant, grant.locate(path)) for grant in self._grants)
         return [(grant, relative) for grant, relative in found if relative is not None]
 
-    def _open_below(self, grant: _Grant, relative: Components, shown: str) -> SourceFile:
+    def _open_below(self, grant: _Grant, relative: Components, path: str) -> SourceFile:
         try:
             path_fd = self._opener(grant.root_fd, os.fsencode("/".join(relative) or "."))
             try:
-                return SourceFile.reopen(path_fd, shown)
+                return SourceFile.reopen(path_fd, path)
             finally:
                 os.close(path_fd)
         except FileNotFoundError as error:
             if os.fstat(grant.root_fd).st_nlink == 0:
                 raise denied(f"the folder granted by {grant.pattern!r} was removed") from None
-            raise refusal(error, shown) from None
+            raise refusal(error, path) from None
         except OSError as error:
-            raise refusal(error, shown) from None
+            raise refusal(error, path) from None
 
     @contextmanager
     def _open_roots(self) -> Iterator[None]:

@@ -65,6 +65,11 @@ def openat2(root_fd: int, relative: bytes, resolve: Resolve) -> int:
     return fd
 
 
+# BENEATH refuses magic links today, but its manual reserves the right to change that.
+_FOLLOWING: Final = Resolve.BENEATH | Resolve.NO_MAGICLINKS
+_STRICT: Final = _FOLLOWING | Resolve.NO_SYMLINKS | Resolve.NO_XDEV
+
+
 @dataclass(frozen=True, slots=True)
 class KernelOpener:
     """Lets the kernel walk the whole path at once."""
@@ -75,19 +80,13 @@ class KernelOpener:
 
     def __call__(self, root_fd: int, relative: bytes) -> int:
         """Open `relative` below `root_fd`; raise OSError."""
+        resolve = _FOLLOWING if self.follow_symlinks else _STRICT
         for _ in range(TRIES_MAX - 1):
             try:
-                return self.call(root_fd, relative, self._resolve)
+                return self.call(root_fd, relative, resolve)
             except (BlockingIOError, InterruptedError):
                 continue
-        return self.call(root_fd, relative, self._resolve)
-
-    @property
-    def _resolve(self) -> Resolve:
-        # BENEATH refuses magic links today, but its manual reserves the right to change that.
-        if self.follow_symlinks:
-            return Resolve.BENEATH | Resolve.NO_MAGICLINKS
-        return Resolve.BENEATH | Resolve.NO_MAGICLINKS | Resolve.NO_SYMLINKS | Resolve.NO_XDEV
+        return self.call(root_fd, relative, resolve)
 
 
 def open_by_walking(root_fd: int, relative: bytes) -> int:
@@ -141,7 +140,7 @@ def open_path(path: str | Path) -> int:
 
 def real_path(fd: int) -> Path:
     """Where an open descriptor really is; raise OSError."""
-    return _link(fd).readlink()
+    return Path(_link(fd)).readlink()
 
 
 def reopen_for_reading(path_fd: int) -> int:
@@ -152,5 +151,5 @@ def reopen_for_reading(path_fd: int) -> int:
     return os.open(_link(path_fd), _READ_FLAGS)
 
 
-def _link(fd: int) -> Path:
-    return Path("/proc/self/fd") / str(fd)
+def _link(fd: int) -> str:
+    return f"/proc/self/fd/{fd}"

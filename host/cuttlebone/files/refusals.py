@@ -4,14 +4,13 @@ import errno
 import resource
 
 from cuttlebone.errors import CommandError
+from cuttlebone.text import printable
 from cuttlebone_abi import ErrorCode
 
 
-def refusal(error: OSError, shown: str) -> CommandError:
-    """Translate `error`; raise it again if it is a fault of the machine and no answer to a guest.
-
-    `shown` is the guest's path, quoted and made safe to show.
-    """
+def refusal(error: OSError, path: str) -> CommandError:
+    """Translate `error`; raise it again if it is a fault of the machine and no answer to a guest."""
+    shown = quoted(path)
     match error.errno:
         case errno.ENOENT | errno.ENOTDIR | errno.ENAMETOOLONG:
             return CommandError(ErrorCode.NOT_FOUND, f"there is no file {shown}")
@@ -33,6 +32,11 @@ def refusal(error: OSError, shown: str) -> CommandError:
             return CommandError(ErrorCode.LIMIT_EXCEEDED, _no_descriptors(error.errno))
         case _:
             raise error
+
+
+def quoted(path: str) -> str:
+    """Write a guest's path so that it is safe to show."""
+    return f"'{printable(path)}'"
 
 
 def denied(message: str) -> CommandError:

@@ -7,7 +7,7 @@ from typing import Self
 from cuttlebone.errors import CommandError
 from cuttlebone.files.kinds import HEAD_BYTES, kind_of
 from cuttlebone.files.opening import reopen_for_reading
-from cuttlebone.files.refusals import denied
+from cuttlebone.files.refusals import denied, quoted
 from cuttlebone_abi import ErrorCode, FileKind
 
 
@@ -18,17 +18,17 @@ class SourceFile:
     until `close`; `size` and the time of modification are those at opening and never change.
     """
 
-    __slots__ = ("_mtime_ns", "fd", "shown", "size")
+    __slots__ = ("_mtime_ns", "fd", "path", "size")
 
-    def __init__(self, fd: int, shown: str) -> None:
+    def __init__(self, fd: int, path: str) -> None:
         status = os.fstat(fd)
         self.fd = fd
-        self.shown = shown
+        self.path = path
         self.size = status.st_size
         self._mtime_ns = status.st_mtime_ns
 
     @classmethod
-    def reopen(cls, path_fd: int, shown: str) -> Self:
+    def reopen(cls, path_fd: int, path: str) -> Self:
         """Open the inode of `path_fd` for reading.
 
         Its type is checked before, since opening a device or a pipe has effects of its own.
@@ -36,8 +36,10 @@ class SourceFile:
         """
         mode = os.fstat(path_fd).st_mode
         if not stat.S_ISREG(mode):
-            raise denied(f"{shown} is {_file_type(mode)}, and only regular files can be opened")
-        return cls(reopen_for_reading(path_fd), shown)
+            raise denied(
+                f"{quoted(path)} is {_file_type(mode)}, and only regular files can be opened"
+            )
+        return cls(reopen_for_reading(path_fd), path)
 
     def kind(self) -> FileKind:
         """Look at the start of the file; raise CommandError `input_changed`, and OSError."""
@@ -71,7 +73,8 @@ class SourceFile:
 
     def _changed(self, how: str) -> CommandError:
         return CommandError(
-            ErrorCode.INPUT_CHANGED, f"{self.shown} changed on disk since it was opened: {how}"
+            ErrorCode.INPUT_CHANGED,
+            f"{quoted(self.path)} changed on disk since it was opened: {how}",
         )
 
 
