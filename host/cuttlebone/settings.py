@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 Positive = Annotated[int, Field(strict=True, ge=1)]
+Count = Annotated[int, Field(ge=1)]
+"""Not strict, as the environment has only text."""
 
 MEBIBYTE = 1 << 20
 
@@ -72,17 +74,17 @@ class Settings(BaseSettings):
     """GGUF file of each role."""
     cache: Path | None = None
     """Folder of compiled modules; None is the user's cache folder."""
-    jobs_running_max: Positive = 4
-    jobs_waiting_max: Positive = 1_000
-    jobs_kept_max: Positive = 10_000
+    jobs_running_max: Count = 4
+    jobs_waiting_max: Count = 1_000
+    jobs_kept_max: Count = 10_000
     """Finished jobs that the in-memory store remembers; the oldest go first."""
     grace_s: Annotated[float, Field(gt=0)] = 10.0
     """How long running jobs may go on after a stop signal."""
-    body_bytes_max: Positive = 64 << 10
+    body_bytes_max: Count = 64 << 10
     """JSON body of one request."""
-    context_tokens_max: Positive = 4096
+    context_tokens_max: Count = 4096
     """Context of a model, at most what it was trained with."""
-    threads: Positive | None = None
+    threads: Count | None = None
     """Threads of one model; None is the physical cores, less one when there are more than two."""
     limits_max: Limits = Limits(
         time_ms=3_600_000,

@@ -40,10 +40,28 @@ def test_an_event_that_was_seen_before_is_not_told_again(
 
 
 def test_a_snapshot_has_no_number_and_moves_nothing(client: Client, host: ScriptedHost) -> None:
-    host.will_send('event: job\ndata: {"status": "running"}\n\n')
+    host.will_send('event: snapshot\ndata: {"status": "running"}\n\n')
     host.will_send(RESULT)
     assert _numbers(client, after=2) == [None, 3]
     assert [request.headers["last-event-id"] for request in host.requests] == ["2", "2"]
+
+
+def test_a_job_that_has_no_further_events_ends_the_stream(
+    client: Client, host: ScriptedHost
+) -> None:
+    host.will_send('event: snapshot\ndata: {"status": "completed"}\n\n')
+    assert _numbers(client, after=3) == [None]
+    assert host.pauses == []
+
+
+def test_a_host_that_answers_without_news_is_asked_again_at_growing_intervals(
+    client: Client, host: ScriptedHost
+) -> None:
+    for _ in range(FAILURES_MAX * 2):
+        host.will_send('event: snapshot\ndata: {"status": "running"}\n\n')
+    host.will_send(RESULT)
+    assert _numbers(client)[-1] == 3
+    assert host.pauses[-1] == DELAY_S_MAX
 
 
 def test_keep_alive_comments_are_no_events(client: Client, host: ScriptedHost) -> None:

@@ -94,9 +94,12 @@ def test_the_envelope_is_read_as_its_kind(client: Client, host: ScriptedHost) ->
 
 
 def test_specs_and_models_are_lists(client: Client, host: ScriptedHost) -> None:
-    host.will_answer(200, {"specs": [{"name": "echo", "description": "says it again"}]})
+    usable, faulty = {"name": "echo", "description": "d"}, {"file": "b.yaml", "fault": "line 3"}
+    host.will_answer(200, {"specs": [usable], "unusable": [faulty]})
     host.will_answer(200, {"models": [{"role": "small", "state": "ready"}]})
-    assert [spec.name for spec in client.specs()] == ["echo"]
+    listed = client.specs()
+    assert [spec.name for spec in listed.specs] == ["echo"]
+    assert [spec.fault for spec in listed.unusable] == ["line 3"]
     assert [model.role for model in client.models()] == ["small"]
 
 
@@ -106,7 +109,7 @@ def test_a_problem_document_is_a_refusal_with_all_that_it_says(
     problem = {
         "code": "schema_validation_failed",
         "detail": "the input does not fit",
-        "errors": [{"pointer": "/input/path", "detail": "missing"}],
+        "errors": [{"pointer": "/input/path", "message": "missing"}],
     }
     host.will_answer(422, problem, retry_after="5")
     with pytest.raises(Refused, match="does not fit") as caught:

@@ -7,8 +7,10 @@ from cuttlebone.client.resources import (
     JobResource,
     ModelResource,
     QueueResource,
+    SpecList,
     SpecResource,
     StreamEvent,
+    UnusableSpec,
 )
 
 __all__ = [
@@ -18,7 +20,9 @@ __all__ = [
     "ModelResource",
     "QueueResource",
     "Refused",
+    "SpecList",
     "SpecResource",
     "StreamEvent",
     "Unreachable",
+    "UnusableSpec",
 ]

@@ -15,7 +15,7 @@ from cuttlebone.client.resources import (
     JobPage,
     JobResource,
     ModelResource,
-    SpecResource,
+    SpecList,
     StreamEvent,
 )
 from cuttlebone.client.resuming import Resumption
@@ -101,13 +101,13 @@ class Client:
         """Return the envelope of a final job."""
         return self._do(calls.result(job_id))
 
-    def specs(self) -> list[SpecResource]:
-        """Return what can be submitted."""
+    def specs(self) -> SpecList:
+        """Return what can be submitted, and the spec files with a fault."""
         return self._do(calls.specs())
 
     def models(self) -> list[ModelResource]:
         """Return what the host serves."""
-        return self._do(calls.models())
+        return self._do(calls.models()).models
 
     def events(self, job_id: str, *, after: int = 0) -> Iterator[StreamEvent]:
         """Yield the events of a job with numbers above `after` as they happen, up to its result.
@@ -119,6 +119,7 @@ class Client:
         while not stream.ended:
             try:
                 yield from self._connection(job_id, stream)
+                stream.note_end()
                 trouble = "the stream ended before the result"
             except httpx.RequestError as error:
                 trouble = _trouble(error)

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Generic, Literal, TypeVar
+from typing import Final, Generic, TypeVar
 from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
-from cuttlebone.client.resources import JobPage, JobResource, ModelResource, SpecResource
+from cuttlebone.client.resources import JobPage, JobResource, ModelList, SpecList
 from cuttlebone_abi import Envelope, JobStatus, Json
 
 T = TypeVar("T")
@@ -16,8 +16,6 @@ WAIT_S_MAX: Final = 60
 """The longest that the host lets one request wait for the end of a job."""
 
 _ENVELOPE: Final[TypeAdapter[Envelope]] = TypeAdapter(Envelope)
-_SPECS: Final = TypeAdapter(dict[Literal["specs"], list[SpecResource]])
-_MODELS: Final = TypeAdapter(dict[Literal["models"], list[ModelResource]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +74,14 @@ def result(job_id: str) -> Call[Envelope]:
     return Call("GET", job_path(job_id, "/result"), _ENVELOPE.validate_json)
 
 
-def specs() -> Call[list[SpecResource]]:
+def specs() -> Call[SpecList]:
     """Ask what can be submitted."""
-    return Call("GET", "/v1/specs", lambda body: _SPECS.validate_json(body)["specs"])
+    return Call("GET", "/v1/specs", SpecList.model_validate_json)
 
 
-def models() -> Call[list[ModelResource]]:
+def models() -> Call[ModelList]:
     """Ask what is served."""
-    return Call("GET", "/v1/models", lambda body: _MODELS.validate_json(body)["models"])
+    return Call("GET", "/v1/models", ModelList.model_validate_json)
 
 
 def job_path(job_id: str, rest: str = "") -> str:

@@ -46,9 +46,8 @@ class Refused(Exception):
 class _Fault(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
-    pointer: str = ""
-    detail: str = ""
-    message: str = ""
+    pointer: str
+    message: str
 
 
 class _Problem(BaseModel):
@@ -79,5 +78,5 @@ def _read(status: int, body: bytes) -> _Reason:
         # A proxy, or some other server on that port. What it says may still help a person.
         start = printable(body[:200].decode("utf-8", "replace"))
         return _Reason("not_a_problem_document", f"status {status}: {start}", ())
-    faults = tuple(FieldFault(one.pointer, one.detail or one.message) for one in problem.errors)
+    faults = tuple(FieldFault(one.pointer, one.message) for one in problem.errors)
     return _Reason(problem.code, problem.detail or problem.title or problem.code, faults)

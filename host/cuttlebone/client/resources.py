@@ -61,6 +61,24 @@ class SpecResource(BaseModel):
     description: str
 
 
+class UnusableSpec(BaseModel):
+    """A spec file with a fault, which serves nothing until it is mended."""
+
+    model_config = _ANSWERED
+
+    file: str
+    fault: str
+
+
+class SpecList(BaseModel):
+    """All specs of a host, by name."""
+
+    model_config = _ANSWERED
+
+    specs: list[SpecResource]
+    unusable: list[UnusableSpec] = []
+
+
 class ModelResource(BaseModel):
     """A model that the host serves."""
 
@@ -75,6 +93,14 @@ class ModelResource(BaseModel):
     context_tokens: int | None = None
 
 
+class ModelList(BaseModel):
+    """All models of a host, by role."""
+
+    model_config = _ANSWERED
+
+    models: list[ModelResource]
+
+
 class StreamEvent(BaseModel):
     """One event of a job's stream."""
 
@@ -83,5 +109,5 @@ class StreamEvent(BaseModel):
     number: int | None
     """Its place in the event log, from 1; None for what is not in the log, such as a snapshot."""
     kind: str
-    """`status`, `progress`, `token`, `result`; others may come, ignore those you do not know."""
+    """`snapshot`, `status`, `progress`, `token`, `result`, `gap`; others may come, leave those aside."""
     data: Json

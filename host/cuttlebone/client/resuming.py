@@ -3,7 +3,7 @@
 from typing import Final
 
 from cuttlebone.client.resources import StreamEvent
-from cuttlebone_abi import Json, MalformedMessage, load_json
+from cuttlebone_abi import JobStatus, Json, MalformedMessage, load_json
 
 FAILURES_MAX: Final = 8
 """Attempts in a row that brought no event, after which the client gives up (about 16 seconds)."""
@@ -15,14 +15,15 @@ LAST_EVENT: Final = "result"
 class Resumption:
     """The state of one stream over all its connections. Owned by the generator that reads it.
 
-    Invariants: `after` only grows; `ended` is set by the result and stays; `failures` counts
-    the connections since the last event.
+    Invariants: `after` only grows; once `ended` is set it stays; `failures` counts the
+    connections since the last event, but stays below its bound while the host still answers.
     """
 
     def __init__(self, after: int) -> None:
         self.after = after
         self.failures = 0
         self.ended = False
+        self._seen_final = False
 
     @property
     def headers(self) -> dict[str, str]:
@@ -34,13 +35,20 @@ class Resumption:
         if not data:
             return None  # The end of a comment block: keep-alives look like this.
         event = StreamEvent(number=_number(number), kind=kind or "message", data=_value(data))
-        if event.number is not None:
-            if event.number <= self.after:
-                return None
-            self.after = event.number
+        if event.number is None:
+            self.failures = min(self.failures, FAILURES_MAX - 1)
+            self._seen_final = self._seen_final or _shows_final(event)
+            return event
+        if event.number <= self.after:
+            return None
+        self.after = event.number
         self.failures = 0
         self.ended = kind == LAST_EVENT
         return event
+
+    def note_end(self) -> None:
+        """Note that the host ended the connection by itself, having sent all that it has for now."""
+        self.ended = self.ended or self._seen_final
 
     def retry_delay_s(self) -> float | None:
         """How long to wait before the next connection; None when it is time to give up."""
@@ -48,6 +56,15 @@ class Resumption:
         if self.failures > FAILURES_MAX:
             return None
         return min(DELAY_S_FIRST * 2.0 ** (self.failures - 1), DELAY_S_MAX)
+
+
+def _shows_final(event: StreamEvent) -> bool:
+    """Whether a snapshot shows a job that has ended, so that its log grows no more."""
+    match event.kind, event.data:
+        case "snapshot", {"status": str(status)}:
+            return status in frozenset(state for state in JobStatus if state.final)
+        case _:
+            return False
 
 
 def _number(text: str) -> int | None:
