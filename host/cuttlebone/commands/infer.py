@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final, assert_never
 
 from cuttlebone.commands.scope import Model, Scope
-from cuttlebone.errors import CommandError
+from cuttlebone.errors import CommandError, JobError
 from cuttlebone.inference.generation import (
     FailedGeneration,
     Finished,
@@ -79,6 +79,10 @@ def _follow(generation: Generation, scope: Scope, verdict: Verdict | None) -> Fi
                     generation.verdict(verdict(text))
             case Finished():
                 return delivery
+            case FailedGeneration(ErrorCode.CANCELLED, message):
+                # The model went away under the job; a cancellation is never the guest's to handle.
+                scope.budget.stop(JobError(ErrorCode.CANCELLED, message))
+                scope.budget.check()
             case FailedGeneration(code, message):
                 raise CommandError(code, message)
             case _:
