@@ -153,7 +153,7 @@ def _malformed(fault: ErrorDetails, value: Json) -> MalformedMessage:
 
 def _tag_fault(message: Json, tag: str, context: dict[str, str]) -> str:
     if tag not in message:
-        return "this field is required and missing"
+        return "missing: every message needs this field"
     if not isinstance(message[tag], str):
         return "should be a string"
     return f"unknown {tag} {_cut(message[tag])!r}; known are {context['expected_tags']}"
