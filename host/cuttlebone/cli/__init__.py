@@ -1,0 +1,95 @@
+"""The command line: which commands there are, and how a process of them ends."""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from typing import Annotated, Final
+
+import typer
+from typer.main import get_command
+
+from cuttlebone.cli.output import complain
+from cuttlebone.cli.statuses import ExitStatus
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    name: str
+    """Of the command, and of its module in this package."""
+    summary: str
+    noun: bool = False
+    """Whether the module has several commands that stand under this name."""
+
+
+_ENTRIES: Final = (
+    _Entry("demo", "Run a real job from end to end and watch it."),
+    _Entry("serve", "Run a host and its HTTP API."),
+    _Entry("run", "Run one job in a host of its own."),
+    _Entry("submit", "Submit a job to a running host."),
+    _Entry("jobs", "List the jobs of a running host."),
+    _Entry("job", "Show, watch or cancel a job of a running host.", noun=True),
+    _Entry("spec", "Check spec files.", noun=True),
+    _Entry("block", "Look into wasm blocks.", noun=True),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status, see `ExitStatus`."""
+    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    command = get_command(_app(next((word for word in given if word[:1] != "-"), None)))
+    try:
+        status = command.main(given, prog_name="cuttlebone", standalone_mode=False)
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        path = "cuttlebone" if context is None else context.command_path
+        complain(
+            "usage",
+            f"{error.format_message()} (`{path} --help` says more)",
+            as_json="--json" in given,
+        )
+        return ExitStatus.REFUSED
+    return int(status or 0)
+
+
+def _app(wanted: str | None) -> typer.Typer:
+    """Build the commands, with only the wanted one behind its name; all for a shell's completion.
+
+    Each command lives in a module that imports what it needs, up to a whole host, which takes a
+    second or more. So only the one that is called is imported; the others are names with a
+    summary, which is all that the list of commands shows of them.
+    """
+    app = typer.Typer(
+        callback=_root,
+        help="A host for sandboxed WebAssembly jobs beside a local language model.",
+    )
+    completing = "_CUTTLEBONE_COMPLETE" in os.environ
+    for entry in _ENTRIES:
+        if completing or entry.name == wanted:
+            commands: typer.Typer = import_module(f"cuttlebone.cli.{entry.name}").app
+            app.add_typer(commands, name=entry.name if entry.noun else None)
+        else:
+            app.command(entry.name, help=entry.summary)(_unloaded)
+    return app
+
+
+def _unloaded() -> None:
+    """Stand for a command that was not called."""
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001  # what Typer calls it with
+    if wanted:
+        typer.echo(version("cuttlebone"))
+        raise typer.Exit
+
+
+def _root(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""

@@ -1,0 +1,58 @@
+"""`cuttlebone block`: wasm files looked into as a host does before it runs them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cuttlebone.cli.options import JsonFlag
+from cuttlebone.cli.outcome import reporting
+from cuttlebone.cli.output import write_json, write_line
+from cuttlebone.jobs.catalog import read_block
+from cuttlebone.sandbox import Block, Sandbox
+from cuttlebone_abi import Json
+
+app = typer.Typer(help="Look into wasm blocks.")
+
+
+@app.callback()
+def _noun() -> None:
+    """Keep `inspect` a command of its own, although it is the only one."""
+
+
+@app.command(epilog="Example: cuttlebone block inspect summarize.wasm")
+def inspect(
+    path: Annotated[Path, typer.Argument(metavar="FILE.wasm", help="The block.")],
+    *,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show size, digest, signature, ABI version, memory and exports of a block.
+
+    The exit status is 1 if a host would refuse the file; the message then says what to change.
+    """
+    with reporting(as_json=as_json):
+        wasm = read_block(path)
+        with Sandbox() as sandbox:
+            block = sandbox.admit(wasm)
+    if as_json:
+        write_json(_description(block), pretty=False)
+        return
+    for name, value in _description(block).items():
+        if isinstance(value, dict):
+            write_line(name)
+            for key, text in value.items():
+                write_line(f"  {key}: {text}")
+        else:
+            write_line(f"{name:<18} {value}")
+
+
+def _description(block: Block) -> dict[str, Json]:
+    return {
+        "digest": block.digest,
+        "size_bytes": block.size_bytes,
+        "abi_version": block.abi_version,
+        "signature": str(block.signature),
+        "wants_tokens": block.wants_tokens,
+        "memory_bytes_min": block.memory_bytes_min,
+        "exports": dict(block.exports),
+    }

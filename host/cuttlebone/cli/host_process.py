@@ -1,0 +1,93 @@
+"""A host in a child process, that ends with the command that started it."""
+
+import select
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from tempfile import TemporaryFile
+from typing import IO, Final
+
+from pydantic import BaseModel, ValidationError
+
+from cuttlebone.errors import OperatorError
+
+START_S_MAX: Final = 60
+END_S_MAX: Final = 20
+_LOG_BYTES_SHOWN: Final = 4096
+
+
+class _Ready(BaseModel):
+    """The line that `cuttlebone serve --json` writes once it answers."""
+
+    url: str
+
+
+class _Reason(BaseModel):
+    message: str
+
+
+class _Complaint(BaseModel):
+    error: _Reason
+
+
+@contextmanager
+def host_process(arguments: Sequence[str]) -> Iterator[str]:
+    """Run `cuttlebone serve` on a free port; yield its URL once it answers; raise OperatorError.
+
+    The child is in a session of its own, so that Ctrl-C reaches only this process, which then
+    ends the child in its own time: it is told to stop, and killed if it does not.
+    """
+    command = [sys.executable, "-m", "cuttlebone", "serve", "--json", "--port", "0", *arguments]
+    with TemporaryFile() as log:
+        process = subprocess.Popen(  # noqa: S603  # our own command line
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+        )
+        try:
+            yield _url(process, log)
+        finally:
+            _end(process)
+
+
+def _url(process: subprocess.Popen[bytes], log: IO[bytes]) -> str:
+    assert process.stdout is not None  # noqa: S101  # it is a pipe
+    answered, _, _ = select.select([process.stdout], [], [], START_S_MAX)
+    if not answered:
+        raise OperatorError(f"the host did not start within {START_S_MAX} seconds:\n{_tail(log)}")
+    line = process.stdout.readline()
+    try:
+        return _Ready.model_validate_json(line).url
+    except ValidationError:
+        raise OperatorError(f"the host did not start: {_reason(_tail(log))}") from None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(END_S_MAX)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    finally:
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _tail(log: IO[bytes]) -> str:
+    end = log.seek(0, 2)
+    log.seek(max(0, end - _LOG_BYTES_SHOWN))
+    return log.read().decode("utf-8", "replace")
+
+
+def _reason(tail: str) -> str:
+    """Return what the child's complaint says, or all that it wrote if there is none."""
+    for line in reversed(tail.splitlines()):
+        try:
+            return _Complaint.model_validate_json(line).error.message
+        except ValidationError:
+            continue
+    return tail.strip() or "it said nothing"

@@ -1,0 +1,64 @@
+"""`cuttlebone job`: one job of a running host, shown, watched or cancelled."""
+
+from contextlib import closing
+from typing import Annotated, TypeAlias
+
+import typer
+from rich.console import Console
+
+from cuttlebone.cli.options import DEFAULT_URL, JsonFlag, UrlOption
+from cuttlebone.cli.outcome import reporting
+from cuttlebone.cli.output import write_json, write_line
+from cuttlebone.cli.watching import EventView
+from cuttlebone.client import Client, StreamEvent
+
+app = typer.Typer(help="Show, watch or cancel a job of a running host.")
+
+JobArgument: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The id of the job.")]
+
+
+@app.command(epilog="Example: cuttlebone job show 5f0c --url http://127.0.0.1:8420")
+def show(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFlag = False) -> None:
+    """Show a job as it stands, with its envelope when it has ended."""
+    with reporting(as_json=as_json), Client(url) as client:
+        job = client.job(job_id)
+    write_json(job.model_dump(mode="json"), pretty=not as_json)
+
+
+@app.command(epilog="Example: cuttlebone job events 5f0c --json")
+def events(
+    job_id: JobArgument,
+    *,
+    after: Annotated[int, typer.Option(min=0, help="Leave out events up to this number.")] = 0,
+    url: UrlOption = DEFAULT_URL,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the events of a job, from its first one, as they come, until it ends.
+
+    A connection that breaks is taken up again where it stopped. With --json each event is a
+    line, with its number, kind and data.
+    """
+    view = EventView(Console(markup=False, emoji=False, highlight=False))
+    with reporting(as_json=as_json), Client(url) as client, closing(view):
+        for event in client.events(job_id, after=after):
+            if as_json:
+                _write_event(event)
+            else:
+                view.show(event.kind, event.data)
+
+
+@app.command(epilog="Example: cuttlebone job cancel 5f0c")
+def cancel(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFlag = False) -> None:
+    """Ask for the end of a job. One that has ended already stays as it is."""
+    with reporting(as_json=as_json), Client(url) as client:
+        job = client.cancel(job_id)
+    if as_json:
+        write_json(job.model_dump(mode="json"), pretty=False)
+    elif job.status.final:
+        write_line(f"{job.id} is {job.status}")
+    else:
+        write_line(f"{job.id} is being cancelled")
+
+
+def _write_event(event: StreamEvent) -> None:
+    write_json(event.model_dump(mode="json"), pretty=False)

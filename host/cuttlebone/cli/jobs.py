@@ -1,0 +1,64 @@
+"""`cuttlebone jobs`: the jobs of a running host."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cuttlebone.cli.options import DEFAULT_URL, JsonFlag, UrlOption
+from cuttlebone.cli.outcome import reporting
+from cuttlebone.cli.output import shown, write_json, write_note
+from cuttlebone.client import Client, JobPage, JobResource
+from cuttlebone_abi import JobStatus
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: cuttlebone jobs --status running --label team=docs")
+def jobs(
+    *,
+    status: Annotated[JobStatus | None, typer.Option(help="Only jobs that stand so.")] = None,
+    spec: Annotated[str | None, typer.Option(help="Only jobs of this spec.")] = None,
+    label: Annotated[
+        str | None, typer.Option(metavar="KEY=VALUE", help="Only jobs with this label.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 50,
+    cursor: Annotated[
+        str | None, typer.Option(help="Go on where the listing before stopped.")
+    ] = None,
+    url: UrlOption = DEFAULT_URL,
+    as_json: JsonFlag = False,
+) -> None:
+    """List the jobs of a running host, newest first."""
+    with reporting(as_json=as_json), Client(url) as client:
+        page = client.jobs(status=status, spec=spec, label=label, limit=limit, cursor=cursor)
+    if as_json:
+        write_json(page.model_dump(mode="json"), pretty=False)
+        return
+    Console(highlight=False).print(_table(page))
+    if page.cursor is not None:
+        write_note(f"there are more: --cursor {page.cursor}")
+
+
+def _table(page: JobPage) -> Table:
+    table = Table("id", "spec", "status", "created", "took", box=None, pad_edge=False)
+    for job in page.jobs:
+        created = job.created_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        cells = (job.id, job.spec, _standing(job), created, _took(job))
+        # Text, because Rich looks for markup in strings, and these come from elsewhere.
+        table.add_row(*(Text(shown(cell), overflow="fold") for cell in cells))
+    return table
+
+
+def _standing(job: JobResource) -> str:
+    if job.cancel_requested and not job.status.final:
+        return f"{job.status}, being cancelled"
+    return job.status
+
+
+def _took(job: JobResource) -> str:
+    if job.started_at is None or job.finished_at is None:
+        return ""
+    return f"{(job.finished_at - job.started_at).total_seconds():.1f} s"

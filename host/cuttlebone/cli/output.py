@@ -1,0 +1,76 @@
+"""What commands write: results as JSON on stdout, complaints on stderr, nothing that moves a cursor."""
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+_MAYBE_UNPRINTABLE: Final = re.compile(r"[^\x20-\x7e\n]")
+
+
+def json_text(value: Any, *, pretty: bool) -> str:
+    """Write a JSON value. Whatever is not printable is escaped, so it is safe to show.
+
+    JSON itself leaves control characters above U+001F as they are, and some of these, such as
+    U+009B, start an escape sequence in a terminal. Escaped, they are the same JSON.
+    """
+    text = json.dumps(
+        value,
+        ensure_ascii=False,
+        allow_nan=False,
+        indent=2 if pretty else None,
+        separators=None if pretty else (",", ":"),
+    )
+    return _MAYBE_UNPRINTABLE.sub(_escaped, text)
+
+
+def write_json(value: Any, *, pretty: bool) -> None:
+    """Write a JSON value and a line end to stdout, at once."""
+    sys.stdout.write(json_text(value, pretty=pretty) + "\n")
+    sys.stdout.flush()
+
+
+def write_line(text: str = "") -> None:
+    """Write a line to stdout."""
+    sys.stdout.write(shown(text) + "\n")
+    sys.stdout.flush()
+
+
+def write_note(text: str) -> None:
+    """Write a line for a person to stderr."""
+    sys.stderr.write(shown(text) + "\n")
+    sys.stderr.flush()
+
+
+def complain(
+    code: str, message: str, faults: Sequence[tuple[str, str]] = (), *, as_json: bool
+) -> None:
+    """Say on stderr why something was not done; `faults` are pointers into the input with reasons.
+
+    With `as_json` it is one line: `{"error": {"code", "message", "faults"?}}`.
+    """
+    if as_json:
+        error: dict[str, Any] = {"code": code, "message": message}
+        if faults:
+            error["faults"] = [{"pointer": where, "message": reason} for where, reason in faults]
+        sys.stderr.write(json_text({"error": error}, pretty=False) + "\n")
+        return
+    write_note(f"error: {message}")
+    for where, reason in faults:
+        write_note(f"  {where}: {reason}")
+
+
+def shown(text: str) -> str:
+    """Escape whatever could move a cursor, but keep line ends."""
+    return _MAYBE_UNPRINTABLE.sub(_backslashed, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    char = found.group()
+    return char if char.isprintable() else json.dumps(char)[1:-1]
+
+
+def _backslashed(found: re.Match[str]) -> str:
+    char = found.group()
+    return char if char.isprintable() else char.encode("unicode_escape").decode("ascii")

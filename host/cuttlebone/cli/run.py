@@ -1,0 +1,117 @@
+"""`cuttlebone run`: one job in a host of its own, without a socket."""
+
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Annotated
+
+import typer
+
+from cuttlebone.assembly import open_host
+from cuttlebone.cli.logs import log_to_stderr
+from cuttlebone.cli.options import (
+    InputOption,
+    JsonFlag,
+    LimitsOption,
+    ModelsOption,
+    read_input,
+    read_limits,
+    read_models,
+    settings_with,
+)
+from cuttlebone.cli.outcome import reporting, status_of
+from cuttlebone.cli.output import write_json
+from cuttlebone.cli.signals import on_stop_signal
+from cuttlebone.cli.watching import EventView, stderr_console
+from cuttlebone.errors import OperatorError
+from cuttlebone.jobs.events import EventKind, JobEvent
+from cuttlebone.jobs.job import Submission
+from cuttlebone.jobs.service import JobService
+from cuttlebone.settings import Limits
+from cuttlebone_abi import Envelope
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog="Example: cuttlebone run summarize.yaml --model smollm2=demo --input "
+    '\'{"path": "texts/tide-mill.txt"}\'',
+)
+def run(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="The spec file.")],
+    *,
+    stated_input: InputOption,
+    models: ModelsOption = None,
+    limits: LimitsOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Run one job in a host of its own and write its envelope.
+
+    Progress and text show on stderr if it is a terminal. Ctrl-C cancels the job. The exit status
+    is 0 if the job completed, 1 if it failed, 2 if it was refused and 3 if it was cancelled.
+    """
+    log_to_stderr()
+    view = EventView(stderr_console())
+    watched = sys.stderr.isatty() and not as_json
+    with reporting(as_json=as_json):
+        value, narrowed = read_input(stated_input), _limits(read_limits(limits))
+        settings = settings_with(models=read_models(models) or None, jobs_running_max=1)
+        with open_host(settings, spec_files=[spec]) as host, closing(view):
+            submission = Submission(_only_spec(host.service), value, narrowed)
+            show = (lambda event: view.show(event.kind, event.data)) if watched else _ignore
+            envelope = carry_out(host.service, submission, show)
+    write_json(envelope.model_dump(mode="json"), pretty=not as_json)
+    raise typer.Exit(status_of(envelope))
+
+
+def carry_out(
+    service: JobService, submission: Submission, show: Callable[[JobEvent], None]
+) -> Envelope:
+    """Run a job to its end, showing its events; raise CallerError if it is refused.
+
+    A stop signal cancels the job, and its envelope is then returned like any other.
+    """
+    job = service.submit(submission)
+    # A SimpleQueue, because its `put` may be called by a signal handler whatever is going on.
+    wakes: SimpleQueue[bool] = SimpleQueue()
+    after = 0
+    with (
+        service.watch(job.id, lambda: wakes.put(False)),
+        on_stop_signal(lambda: wakes.put(True)),
+    ):
+        while True:
+            for event in service.events(job.id, after=after):
+                after = event.number
+                show(event)
+                if event.kind is EventKind.RESULT:
+                    return _envelope(service, job.id)
+            if wakes.get():
+                service.cancel(job.id)
+
+
+def _envelope(service: JobService, job_id: str) -> Envelope:
+    envelope = service.get(job_id).envelope
+    assert envelope is not None  # noqa: S101  # the store keeps it before the event can be seen
+    return envelope
+
+
+def _only_spec(service: JobService) -> str:
+    for fault in service.spec_faults().values():
+        raise OperatorError(fault)
+    return next(iter(service.specs()))
+
+
+def _limits(stated: dict[str, int]) -> Limits | None:
+    unknown = [name for name in stated if name not in Limits.model_fields]
+    if unknown:
+        known = ", ".join(Limits.model_fields)
+        raise typer.BadParameter(
+            f"{unknown[0]!r} is no limit; known are {known}", param_hint="--limit"
+        )
+    return Limits.model_validate(stated) if stated else None
+
+
+def _ignore(_event: JobEvent) -> None:
+    pass

@@ -1,0 +1,112 @@
+"""`cuttlebone serve`: a host and its HTTP API, until a stop signal."""
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from cuttlebone.api import HttpServer, create_app, listen
+from cuttlebone.assembly import open_host
+from cuttlebone.cli.logs import log_to_stderr
+from cuttlebone.cli.options import JsonFlag, ModelsOption, read_models, settings_with
+from cuttlebone.cli.outcome import reporting
+from cuttlebone.cli.output import shown, write_json
+from cuttlebone.cli.watching import stderr_console
+from cuttlebone.jobs.service import JobService
+from cuttlebone.text.addresses import address, in_url
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: cuttlebone serve --specs specs --model smollm2=demo")
+def serve(
+    *,
+    specs: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of spec files. [default: specs]")
+    ] = None,
+    models: ModelsOption = None,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on. [default: 127.0.0.1]")
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Port; 0 takes a free one. [default: 8420]"),
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of compiled blocks.")
+    ] = None,
+    jobs_running_max: Annotated[
+        int | None, typer.Option(min=1, help="Jobs that run at once. [default: 4]")
+    ] = None,
+    jobs_waiting_max: Annotated[
+        int | None, typer.Option(min=1, help="Jobs that may wait. [default: 1000]")
+    ] = None,
+    context_tokens_max: Annotated[
+        int | None, typer.Option(min=1, help="Context of a model. [default: 4096]")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads of a model. [default: by the processor]")
+    ] = None,
+    grace_s: Annotated[
+        float | None,
+        typer.Option(help="How long running jobs may go on after a stop signal. [default: 10]"),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Run a host and its HTTP API until Ctrl-C or SIGTERM.
+
+    What it serves is said on stderr once it answers; with --json it is one line on stdout instead.
+    Every option can be set in the environment as well, see docs/settings.md; a flag wins.
+    """
+    log_to_stderr()
+    with reporting(as_json=as_json):
+        settings = settings_with(
+            specs=specs,
+            models=read_models(models) or None,
+            host=host,
+            port=port,
+            cache=cache,
+            jobs_running_max=jobs_running_max,
+            jobs_waiting_max=jobs_waiting_max,
+            context_tokens_max=context_tokens_max,
+            threads=threads,
+            grace_s=grace_s,
+        )
+        # Before everything else: a busy port should cost no loading of a model.
+        with listen(settings.host, settings.port) as listener, open_host(settings) as running:
+            http = HttpServer(
+                create_app(
+                    running.service,
+                    version=version("cuttlebone"),
+                    body_bytes_max=settings.body_bytes_max,
+                    hosts=_hosts(settings.host),
+                ),
+                listener,
+                grace_s=settings.grace_s,
+            )
+            http.serve(lambda url: _announce(url, running.service, as_json=as_json))
+
+
+def _announce(url: str, service: JobService, *, as_json: bool) -> None:
+    """Say where the host answers and what it serves."""
+    served, faults = sorted(service.specs()), sorted(service.spec_faults().values())
+    models = {one.role: one.file for one in service.models()}
+    if as_json:
+        write_json({"url": url, "specs": served, "faults": faults, "models": models}, pretty=False)
+        return
+    console = stderr_console()
+    console.print(Text.assemble(("cuttlebone", "bold cyan"), " answers at ", (url, "bold")))
+    console.print(Text(f"specs   {', '.join(served) or 'none'}"), soft_wrap=True)
+    for fault in faults:
+        console.print(Text(f"fault   {shown(fault)}", "red"), soft_wrap=True)
+    for role, file in models.items():
+        console.print(Text(shown(f"model   {role}: {file}")), soft_wrap=True)
+    console.print(Text("Ctrl-C stops it", "dim"))
+
+
+def _hosts(host: str) -> tuple[str, ...]:
+    """Return under which name, as it stands in a URL, the host may be addressed."""
+    parsed = address(host)
+    return () if parsed is None else (in_url(parsed),)

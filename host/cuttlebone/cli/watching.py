@@ -1,0 +1,73 @@
+"""A job's events for a person who watches: states, progress and text as they come."""
+
+from rich.console import Console
+from rich.text import Text
+
+from cuttlebone.cli.output import json_text, shown
+from cuttlebone_abi import Json
+
+_STYLES = {"completed": "green", "failed": "red", "cancelled": "yellow"}
+
+
+class EventView:
+    """Shows events on a console. Owned by the command that reads them.
+
+    Everything in an event comes from a guest or a model, so it is put into Text, in which Rich
+    looks for no markup, and escaped. Invariant: `_in_text` is whether the cursor stands behind
+    a piece of generated text, so that anything else has to begin a new line.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._in_text = False
+
+    def show(self, kind: str, data: Json) -> None:
+        """Show one event; one of a kind that is not for people is left out."""
+        match kind, data:
+            case "token", {"text": str(text)}:
+                self._write(Text(shown(text), "italic"), end="")
+                self._in_text = True
+            case "status", {"status": str(status)}:
+                self._line("●", Text(shown(status), _STYLES.get(status, "bold")))
+            case "progress", _:
+                self._line("→", Text(shown(_phrase(data))))
+            case "result", {"status": str(status)}:
+                self._line("●", Text(shown(status), _STYLES.get(status, "bold")))
+            case "gap", _:
+                self._line("…", Text("some events were dropped", "yellow"))
+            case _:
+                pass
+
+    def close(self) -> None:
+        """End a line that is still open."""
+        if self._in_text:
+            self._console.print()
+            self._in_text = False
+
+    def _line(self, sign: str, text: Text) -> None:
+        self.close()
+        self._write(Text.assemble((sign, "cyan"), " ", text), end="\n")
+
+    def _write(self, text: Text, *, end: str) -> None:
+        self._console.print(text, end=end, soft_wrap=True)
+
+
+def _phrase(progress: Json) -> str:
+    """Write progress for reading: the fields of an object with plain values, else JSON."""
+    match progress:
+        case str():
+            return progress
+        case dict() if progress and not any(
+            isinstance(value, dict | list) for value in progress.values()
+        ):
+            return ", ".join(
+                f"{name} {value if isinstance(value, str) else json_text(value, pretty=False)}"
+                for name, value in progress.items()
+            )
+        case _:
+            return json_text(progress, pretty=False)
+
+
+def stderr_console() -> Console:
+    """Return a console for what is not the result of a command."""
+    return Console(stderr=True, markup=False, emoji=False, highlight=False)
