@@ -164,13 +164,17 @@ def test_nothing_is_not_found_once_the_granted_folder_itself_was_removed(place: 
     assert "removed" in refusal.message
 
 
-def test_of_two_grants_that_cover_a_path_one_that_opens_it_is_enough(place: Place) -> None:
-    with Grants.resolve(place.spec, ["./docs", "./docs/sub"]) as grants:
+@pytest.mark.parametrize("patterns", [["./docs", "./docs/sub"], ["./docs/sub", "./docs"]])
+def test_of_two_grants_that_cover_a_path_the_inner_is_tried_first_and_either_will_do(
+    place: Place, patterns: list[str]
+) -> None:
+    with Grants.resolve(place.spec, patterns) as grants:
         (place.docs / "sub").rename(place.docs / "old")
         (place.docs / "sub").mkdir()
-        (place.docs / "sub" / "new.txt").write_bytes(PUBLIC)
+        (place.docs / "sub" / "b.txt").write_bytes(b"another b")
+        (place.docs / "sub" / "new.txt").write_bytes(b"new")
         assert content(grants, "docs/sub/b.txt") == PUBLIC
-        assert content(grants, "docs/sub/new.txt") == PUBLIC
+        assert content(grants, "docs/sub/new.txt") == b"new"
 
 
 def test_a_description_names_pattern_extent_and_real_root(place: Place) -> None:
