@@ -1,0 +1,74 @@
+"""Opens a model file: its header, its digest, a trial in another process, and only then here."""
+
+import hashlib
+import json
+import os
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+from cuttlebone.errors import OperatorError
+from cuttlebone.inference.gguf import read_header
+from cuttlebone.inference.llama.model import LlamaModel, LlamaOptions
+from cuttlebone.inference.llama.trial import try_out
+from cuttlebone.settings import Settings
+from cuttlebone.text import printable
+
+
+def load_model(path: Path, settings: Settings) -> LlamaModel:
+    """Load a model file as the settings say; raise OperatorError. Takes seconds."""
+    options = LlamaOptions(context_tokens_max=settings.context_tokens_max, threads=settings.threads)
+    cache = settings.cache or Path.home() / ".cache" / "cuttlebone"
+    return open_model(path, options, trials=cache / "models")
+
+
+def open_model(path: Path, options: LlamaOptions, *, trials: Path) -> LlamaModel:
+    """Load a model file; raise OperatorError.
+
+    A file that this host, with this llama.cpp, has never seen is first tried out in a process of
+    its own, because a broken one can end the process that loads it. `trials` is the folder where
+    the results are kept, one file for each digest.
+    """
+    read_header(path)
+    digest = sha256_of(path)
+    record = trials / f"{digest}-{version('llama-cpp-python')}.json"
+    extra_buffers = _recorded(record)
+    if extra_buffers is None:
+        extra_buffers = try_out(path, options)
+        _keep(record, extra_buffers=extra_buffers)
+    return LlamaModel(path, replace(options, extra_buffers=extra_buffers), sha256=digest)
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal; raises OperatorError."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise OperatorError(
+            f"the model file {printable(str(path))} cannot be read: {error.strerror}"
+        ) from None
+
+
+def _recorded(record: Path) -> bool | None:
+    """Whether this file may use extra buffers, or None if it was never tried out."""
+    try:
+        found = json.loads(record.read_bytes())
+    except (OSError, ValueError):
+        return None
+    match found:
+        case {"extra_buffers": bool(extra_buffers)}:
+            return extra_buffers
+        case _:
+            return None
+
+
+def _keep(record: Path, *, extra_buffers: bool) -> None:
+    """Write the result down, whole or not at all; a host that cannot will try again next time."""
+    try:
+        record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        temporary = record.with_suffix(f".{os.getpid()}")
+        temporary.write_text(json.dumps({"extra_buffers": extra_buffers}))
+        temporary.replace(record)
+    except OSError:
+        return

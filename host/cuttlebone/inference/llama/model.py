@@ -1,0 +1,286 @@
+"""One GGUF model in llama.cpp, through its C API: its own `Llama` class serves one sequence at a time."""
+
+import ctypes
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import llama_cpp
+import numpy as np
+import numpy.typing as npt
+import structlog
+
+from cuttlebone.errors import CommandError, OperatorError
+from cuttlebone.inference.generation import Constraint, Sampling
+from cuttlebone.inference.llama.batch import Batch
+from cuttlebone.inference.llama.samplers import Candidates, Chain, Greedy
+from cuttlebone.inference.model import DecodeFailed, ModelInfo, Run, Sampler, Slot, Token
+from cuttlebone.text import printable
+from cuttlebone_abi import ErrorCode
+
+SLOTS: Final = 64
+"""Sequences, running and kept; llama.cpp allows 256."""
+BATCH_TOKENS_MAX: Final = 512
+PIECE_BYTES_MAX: Final = 1 << 16
+
+_LOG_ERROR: Final = 4  # GGML_LOG_LEVEL_ERROR
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LlamaOptions:
+    """How a model file is opened."""
+
+    context_tokens_max: int = 4096
+    cells_per_context_token: int = 2
+    """How many sequences of full length the memory holds."""
+    threads: int | None = None
+    """None is one for each core, less one when there are more than two."""
+    extra_buffers: bool = True
+    """Weights rearranged for the instructions of this processor, where llama.cpp knows how."""
+
+
+def _log_error(level: int, text: bytes, _data: int | None) -> None:
+    """Let llama.cpp's errors into our log, and nothing else of what it prints."""
+    if level == _LOG_ERROR:
+        _log.warning("llama.cpp", text=printable(text.decode(errors="replace").strip()))
+
+
+# llama.cpp keeps the pointer for the life of the process, so this must never be collected.
+_ROUTE_LOG: Final = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(
+    _log_error
+)
+
+
+def default_threads() -> int:
+    """The cores this process may use, less one for everybody else when there are more than two."""
+    cores = len(os.sched_getaffinity(0))
+    return cores - 1 if cores > 2 else cores
+
+
+class LlamaModel:
+    """One model file in memory, with its context. Owner: the inference thread.
+
+    `tokenise` and `check` are for any thread; a lock keeps the vocabulary alive under them.
+    Every index and size is checked here: llama.cpp ends the process over a wrong one.
+    """
+
+    def __init__(self, path: Path, options: LlamaOptions, *, sha256: str | None = None) -> None:
+        """Load; raises OperatorError. The file must have passed `read_header`."""
+        llama_cpp.llama_log_set(_ROUTE_LOG, ctypes.c_void_p(0))
+        llama_cpp.llama_backend_init()
+        self._lock = threading.Lock()
+        self._model = _load(path, options)
+        self._vocab = llama_cpp.llama_model_get_vocab(self._model)
+        trained = llama_cpp.llama_model_n_ctx_train(self._model)
+        context_tokens = min(options.context_tokens_max, trained or options.context_tokens_max)
+        cells = context_tokens * options.cells_per_context_token
+        self._context = self._open_context(path, options, cells)
+        self._memory = llama_cpp.llama_get_memory(self._context)
+        self._batch = Batch(BATCH_TOKENS_MAX)
+        self._pieces: dict[Token, bytes] = {}
+        recurrent = llama_cpp.llama_model_is_recurrent(
+            self._model
+        ) or llama_cpp.llama_model_is_hybrid(self._model)
+        template = llama_cpp.llama_model_chat_template(self._model, None)
+        self._template = template.decode(errors="replace") if template else None
+        self._info = ModelInfo(
+            name=self._meta("general.name") or path.stem,
+            path=path,
+            sha256=sha256,
+            architecture=self._meta("general.architecture"),
+            context_tokens=context_tokens,
+            cells=llama_cpp.llama_n_ctx(self._context),
+            trained_context_tokens=trained,
+            vocabulary_tokens=llama_cpp.llama_vocab_n_tokens(self._vocab),
+            slots=SLOTS,
+            batch_tokens_max=BATCH_TOKENS_MAX,
+            has_template=template is not None,
+            shares_prefixes=not recurrent,
+            memory_bytes=llama_cpp.llama_model_size(self._model),
+        )
+        self._candidates = Candidates(self._info.vocabulary_tokens)
+
+    @property
+    def info(self) -> ModelInfo:
+        """What is known of it."""
+        return self._info
+
+    @property
+    def template(self) -> str | None:
+        """The chat template of the file."""
+        return self._template
+
+    @property
+    def begin_text(self) -> str:
+        """How the vocabulary spells the token that begins a text."""
+        return self._spelled(llama_cpp.llama_vocab_bos(self._vocab))
+
+    @property
+    def end_text(self) -> str:
+        """How the vocabulary spells the token that ends a text."""
+        return self._spelled(llama_cpp.llama_vocab_eos(self._vocab))
+
+    @property
+    def begins_with(self) -> Token | None:
+        """The token of `begin_text`, if the file wants it before every prompt."""
+        if not llama_cpp.llama_vocab_get_add_bos(self._vocab):
+            return None
+        token = llama_cpp.llama_vocab_bos(self._vocab)
+        return Token(token) if token >= 0 else None
+
+    def tokenise(self, text: str, *, scaffold: bool) -> list[Token]:
+        """Turn text into tokens; a control token in text that is no scaffold is plain text."""
+        data = text.encode()
+        # A token stands for one byte at least, but some vocabularies put a space in front.
+        room = len(data) + 8
+        buffer = (llama_cpp.llama_token * room)()
+        with self._lock:
+            if self._model is None:
+                raise CommandError(
+                    ErrorCode.MODEL_LOAD_FAILED, "the model was unloaded just now; try again"
+                )
+            found = llama_cpp.llama_tokenize(
+                self._vocab, data, len(data), buffer, room, False, scaffold
+            )
+        if found < 0:
+            raise CommandError(ErrorCode.INVALID_ARGUMENT, "the prompt cannot be tokenised")
+        return [Token(token) for token in buffer[:found]]
+
+    def piece(self, token: Token) -> bytes:
+        """The bytes of a token; none for control tokens."""
+        piece = self._pieces.get(token)
+        if piece is None:
+            piece = self._pieces[token] = self._read_piece(token)
+        return piece
+
+    def ends_text(self, token: Token) -> bool:
+        """Whether the vocabulary marks the token as an end of generation."""
+        return bool(llama_cpp.llama_vocab_is_eog(self._vocab, token))
+
+    def sampler(self, sampling: Sampling, constraint: Constraint | None) -> Sampler:
+        """Greedy or llama.cpp's chain of samplers."""
+        if constraint is not None:
+            self.check(constraint)
+        if sampling.temperature == 0 and sampling.repeat_penalty in (None, 1.0):
+            return Greedy(self._logits)
+        return Chain(self._logits, self._candidates, sampling)
+
+    def check(self, constraint: Constraint) -> None:
+        """Refuse: constrained output is not there yet."""
+        raise CommandError(
+            ErrorCode.UNSUPPORTED, f"constraints are not served yet: {type(constraint).__name__}"
+        )
+
+    def decode(self, runs: Sequence[Run]) -> list[int]:
+        """Evaluate one batch; the row of a run is the index of its last token in the batch."""
+        self._check_runs(runs)
+        rows = self._batch.fill(runs)
+        answer = llama_cpp.llama_decode(self._context, self._batch.struct)
+        if answer != 0:
+            raise DecodeFailed(f"llama.cpp could not evaluate a batch (llama_decode: {answer})")
+        return rows
+
+    def _logits(self, row: int) -> npt.NDArray[np.float32]:
+        """The logits after a row of the last batch, valid until the next one; raises DecodeFailed."""
+        pointer = llama_cpp.llama_get_logits_ith(self._context, row)
+        if not pointer:
+            raise DecodeFailed("llama.cpp gave no logits")
+        return np.ctypeslib.as_array(pointer, shape=(self._info.vocabulary_tokens,))
+
+    def copy(self, source: Slot, target: Slot, tokens: int) -> None:
+        """Let `target` share the first cells of `source`."""
+        llama_cpp.llama_memory_seq_cp(
+            self._memory, self._slot(source), self._slot(target), 0, tokens
+        )
+
+    def truncate(self, slot: Slot, tokens: int) -> None:
+        """Forget the end of a slot."""
+        if not llama_cpp.llama_memory_seq_rm(self._memory, self._slot(slot), tokens, -1):
+            raise DecodeFailed("this model cannot take back a part of a sequence")
+
+    def close(self) -> None:
+        """Free everything; a second time does nothing."""
+        with self._lock:
+            model, self._model = self._model, None
+        if model is not None:
+            llama_cpp.llama_free(self._context)
+            llama_cpp.llama_model_free(model)
+
+    def _open_context(
+        self, path: Path, options: LlamaOptions, cells: int
+    ) -> llama_cpp.llama_context_p:
+        params = llama_cpp.llama_context_default_params()
+        params.n_ctx = cells
+        params.n_batch = params.n_ubatch = BATCH_TOKENS_MAX
+        params.n_seq_max = params.n_outputs_max = SLOTS
+        params.n_threads = params.n_threads_batch = options.threads or default_threads()
+        params.kv_unified = True  # cells of one pool: a beginning can be shared without copying
+        params.swa_full = True  # without it sliding windows forget what a copy would need
+        context: llama_cpp.llama_context_p | None = llama_cpp.llama_init_from_model(
+            self._model, params
+        )
+        if context is None:
+            llama_cpp.llama_model_free(self._model)
+            raise OperatorError(
+                f"there is no room for a memory of {cells} tokens beside the model "
+                f"{printable(str(path))}; lower context_tokens_max"
+            )
+        return context
+
+    def _check_runs(self, runs: Sequence[Run]) -> None:
+        total = sum(len(run.tokens) for run in runs)
+        if not 1 <= total <= BATCH_TOKENS_MAX:
+            raise DecodeFailed(f"a batch of {total} tokens; 1 to {BATCH_TOKENS_MAX} are possible")
+        for run in runs:
+            self._slot(run.slot)
+            low, high = min(run.tokens), max(run.tokens)
+            if low < 0 or high >= self._info.vocabulary_tokens:
+                raise DecodeFailed(f"token {low if low < 0 else high} is not in the vocabulary")
+            if not 0 <= run.position <= self._info.cells - len(run.tokens):
+                raise DecodeFailed(f"position {run.position} is outside the memory")
+
+    def _slot(self, slot: Slot) -> int:
+        if not 0 <= slot < self._info.slots:
+            raise DecodeFailed(f"slot {slot} does not exist")
+        return slot
+
+    def _meta(self, key: str) -> str:
+        buffer = ctypes.create_string_buffer(256)
+        size = llama_cpp.llama_model_meta_val_str(self._model, key.encode(), buffer, len(buffer))
+        return printable(buffer.value.decode(errors="replace")) if size > 0 else ""
+
+    def _spelled(self, token: int) -> str:
+        text = llama_cpp.llama_vocab_get_text(self._vocab, token) if token >= 0 else b""
+        return text.decode(errors="replace") if text else ""
+
+    def _read_piece(self, token: Token) -> bytes:
+        size = 64
+        while size <= PIECE_BYTES_MAX:
+            buffer = ctypes.create_string_buffer(size)
+            used = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, size, 0, False)
+            if used >= 0:
+                return buffer.raw[:used]
+            size = max(size * 2, -used)
+        return b""
+
+
+def _load(path: Path, options: LlamaOptions) -> llama_cpp.llama_model_p | None:
+    params = llama_cpp.llama_model_default_params()
+    # Not mapped into memory: a mapped file that somebody cuts ends the process with SIGBUS.
+    params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
+    params.use_extra_bufts = options.extra_buffers
+    params.check_tensors = True
+    model: llama_cpp.llama_model_p | None = llama_cpp.llama_model_load_from_file(
+        os.fsencode(path), params
+    )
+    if model is None:
+        raise OperatorError(
+            f"llama.cpp cannot load {printable(str(path))}: the file is broken, or of an "
+            "architecture that this version does not know"
+        )
+    return model
