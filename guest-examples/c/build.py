@@ -37,7 +37,7 @@ def main(names: list[str]) -> None:
         if not names or source.stem in names:
             output = source.with_suffix(".wasm")
             build(source, output)
-            print(f"{output.relative_to(HERE)}: {output.stat().st_size} bytes")  # noqa: T201  # a script's answer
+            print(f"{output.relative_to(HERE)}: {output.stat().st_size} bytes")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,226 @@
+"""Bytes to types and back: exact, bounded, and never any error but MalformedMessage."""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cuttlebone_abi import (
+    COMMAND_BYTES_MAX,
+    JSON_DEPTH_MAX,
+    Command,
+    Emit,
+    ErrorEvent,
+    Infer,
+    Json,
+    MalformedMessage,
+    Open,
+    Opened,
+    OversizedMessage,
+    Slice,
+    Sliced,
+    TextKind,
+    decode_command,
+    decode_envelope,
+    decode_event,
+    dump_json,
+    json_path,
+    load_json,
+)
+
+u32 = st.integers(0, 2**32 - 1)
+u64 = st.integers(0, 2**64 - 1)
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts
+)
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4)
+)
+commands: st.SearchStrategy[Command] = st.one_of(
+    st.builds(Emit, cmd=st.just("emit"), progress=values),
+    st.builds(Open, cmd=st.just("open"), path=texts, on_error=st.sampled_from(["event", None])),
+    st.builds(Slice, cmd=st.just("slice"), handle=u32, offset=u64, len=u64),
+    st.builds(
+        Infer,
+        cmd=st.just("infer"),
+        prompt=texts,
+        messages=st.none(),
+        max_tokens=u32,
+        temperature=st.none() | st.floats(0, 10),
+        top_p=st.none() | st.floats(0, 1),
+        stop=st.lists(st.text("ab\n", min_size=1, max_size=9), max_size=16).map(tuple),
+    ),
+)
+
+
+@given(values)
+def test_any_json_value_survives_writing_and_reading(value: Json) -> None:
+    assert load_json(dump_json(value)) == value
+
+
+@given(commands)
+def test_any_command_survives_writing_and_reading(command: Command) -> None:
+    assert decode_command(dump_json(command)) == command
+
+
+@given(handle=u32, length=u64)
+def test_integers_of_an_event_are_exact(handle: int, length: int) -> None:
+    event = Opened(handle=handle, len=length, kind=TextKind())
+
+    assert decode_event(dump_json(event)) == event
+
+
+@given(texts, u64)
+def test_any_text_of_an_event_survives_writing_and_reading(text: str, offset: int) -> None:
+    event = Sliced(text=text, next_offset=offset)
+
+    assert decode_event(dump_json(event)) == event
+
+
+@given(st.integers())
+def test_integers_in_free_values_are_exact_whatever_their_size(number: int) -> None:
+    command = decode_command(b'{"cmd":"emit","progress":%d}' % number)
+
+    assert isinstance(command, Emit)
+    assert isinstance(command.progress, int)
+    assert command.progress == number
+
+
+pieces = st.lists(
+    st.sampled_from(
+        [
+            b'{"cmd":"',
+            b'{"event":"',
+            b"infer",
+            b"slice",
+            b'","',
+            b'":',
+            b"{",
+            b"}",
+            b"[",
+            b"]",
+            b",",
+            b"1e999",
+        ]
+    )
+    | st.binary(max_size=6)
+).map(b"".join)
+
+
+@pytest.mark.parametrize("decode", [decode_command, decode_event, decode_envelope])
+@given(data=st.binary() | pieces)
+def test_any_bytes_are_read_or_malformed(decode: Callable[[bytes], object], data: bytes) -> None:
+    with suppress(MalformedMessage):
+        decode(data)
+
+
+json_objects = st.dictionaries(
+    st.sampled_from(["prompt", "messages", "max_tokens", "stop", "handle", "raw", "on_error"]),
+    values,
+)
+
+
+@given(json_objects, st.sampled_from(["infer", "open", "slice", "close", "emit", "done", "list"]))
+def test_any_fields_are_read_or_malformed(fields: dict[str, Json], name: str) -> None:
+    with suppress(MalformedMessage):
+        decode_command(dump_json({**fields, "cmd": name}))
+
+
+def nested(depth: int) -> bytes:
+    """A command that nests `depth` levels, its own object included."""
+    return b'{"cmd":"emit","progress":' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"}"
+
+
+def test_a_command_may_nest_as_deep_as_the_limit_says() -> None:
+    assert isinstance(decode_command(nested(JSON_DEPTH_MAX)), Emit)
+    assert isinstance(decode_command(nested(5), depth_max=5), Emit)
+
+
+@pytest.mark.parametrize("depth", [JSON_DEPTH_MAX + 1, 1_000, 200_000])
+def test_a_command_that_nests_deeper_is_refused_with_the_limit(depth: int) -> None:
+    with pytest.raises(OversizedMessage, match="deeper than 128 levels") as refusal:
+        decode_command(nested(depth))
+
+    assert (refusal.value.limit, refusal.value.value) == ("json_depth", JSON_DEPTH_MAX)
+
+
+def test_many_brackets_side_by_side_are_not_deep() -> None:
+    data = b'{"cmd":"emit","progress":[' + b"[]," * 1_000 + b"{}]}"
+
+    assert isinstance(decode_command(data), Emit)
+
+
+def test_brackets_inside_of_text_are_not_deep() -> None:
+    data = dump_json({"cmd": "emit", "progress": "[" * 1_000})
+
+    assert isinstance(decode_command(data), Emit)
+
+
+def test_a_command_may_have_as_many_bytes_as_the_limit_says() -> None:
+    empty = len(b'{"cmd":"emit","progress":""}')
+    data = dump_json({"cmd": "emit", "progress": "a" * (COMMAND_BYTES_MAX - empty)})
+
+    assert len(data) == COMMAND_BYTES_MAX
+    assert isinstance(decode_command(data), Emit)
+
+
+def test_a_larger_command_is_refused_with_both_numbers() -> None:
+    with pytest.raises(OversizedMessage, match="12 bytes, but at most 11 are allowed") as refusal:
+        decode_command(b"[1,2,3,4,56]", bytes_max=11)
+
+    assert (refusal.value.limit, refusal.value.value) == ("command_bytes", 11)
+
+
+@given(st.integers(0, 250), st.integers(0, 420))
+def test_a_number_is_read_if_and_only_if_it_is_finite(zeros: int, exponent: int) -> None:
+    text = f"1{'0' * zeros}e{exponent}".encode()
+
+    if zeros + exponent > 308:
+        with pytest.raises(MalformedMessage, match="too large"):
+            load_json(text)
+    else:
+        assert load_json(text) == float(text)
+
+
+def test_the_message_of_a_refusal_stays_short_whatever_a_guest_sends() -> None:
+    long = "x" * 100_000
+    for data in ({"cmd": long}, {"cmd": "emit", "progress": {long: [{long: "?"}]}}):
+        with pytest.raises(MalformedMessage) as refusal:
+            decode_command(json.dumps(data).replace('"?"', "1e999").encode())
+
+        assert len(str(refusal.value)) < 500
+
+
+def test_the_message_of_a_refusal_has_no_control_characters() -> None:
+    with pytest.raises(MalformedMessage) as refusal:
+        decode_command(b'{"cmd":"\\u001b[31m\\n"}')
+
+    assert str(refusal.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        ((), "$"),
+        (("messages", 0, "role"), "$.messages[0].role"),
+        (("time-ms",), "$.time-ms"),
+        (("a b", 'say "x"', ""), '$["a b"]["say \\"x\\""][""]'),
+        (("é\n",), '$["\\u00e9\\n"]'),
+    ],
+)
+def test_a_json_path_is_plain_where_it_can_be(location: tuple[int | str, ...], path: str) -> None:
+    assert json_path(location) == path
+
+
+def test_a_model_is_written_without_white_space_as_utf8() -> None:
+    event = ErrorEvent(code="not_text", message="é")
+
+    assert dump_json(event) == '{"event":"error","code":"not_text","message":"é"}'.encode()
