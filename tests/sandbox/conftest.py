@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import wasmtime
 
-from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
+from cuttlebone.sandbox import Guest, GuestLimits, Isolation, Sandbox
 from sandbox.wat import Opener
 
 GUESTS = Path(__file__).parent.parent / "guests"
@@ -18,9 +18,10 @@ def guest_wasm() -> Callable[[str], bytes]:
     return lambda name: bytes(wasmtime.wat2wasm((GUESTS / f"{name}.wat").read_text()))
 
 
-@pytest.fixture(scope="session")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as opened:
+@pytest.fixture(scope="session", params=[Isolation.THREAD, Isolation.PROCESS])
+def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """A sandbox of each kind: one suite runs over both."""
+    with Sandbox(isolation=request.param) as opened:
         yield opened
 
 

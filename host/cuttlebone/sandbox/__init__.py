@@ -2,6 +2,16 @@
 
 from cuttlebone.sandbox.block import Block
 from cuttlebone.sandbox.guest import Guest, GuestAccounting, GuestLimits
+from cuttlebone.sandbox.isolation import Isolation
+from cuttlebone.sandbox.lockdown import Layer
 from cuttlebone.sandbox.sandbox import Sandbox
 
-__all__ = ["Block", "Guest", "GuestAccounting", "GuestLimits", "Sandbox"]
+__all__ = [
+    "Block",
+    "Guest",
+    "GuestAccounting",
+    "GuestLimits",
+    "Isolation",
+    "Layer",
+    "Sandbox",
+]

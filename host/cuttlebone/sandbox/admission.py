@@ -8,14 +8,14 @@ from typing import Final
 from cuttlebone.errors import BlockRefused, Interrupted, JobError
 from cuttlebone.sandbox.block import WASM_PAGE_BYTES, Block
 from cuttlebone.sandbox.contract import contract_faults
+from cuttlebone.sandbox.execution import Description, Execution
 from cuttlebone.sandbox.guest import GuestLimits
-from cuttlebone.sandbox.instance import Instance
 from cuttlebone.sandbox.shape import ModuleShape, read_shape
 from cuttlebone_abi import ABI_VERSION, InvalidSignature, Signature, parse_signature
 
 PROBE_S_MAX: Final = 2.0
 """Time that start function, `_initialize`, `cf_abi_version` and `cf_signature` have at admission."""
-PROBE_MEMORY_BYTES_MAX: Final = 1 << 30
+PROBE_LIMITS: Final = GuestLimits(memory_bytes=1 << 30, cpu_s=10)
 
 
 def digest_of(wasm: bytes) -> str:
@@ -31,9 +31,9 @@ def admissible_shape(wasm: bytes) -> ModuleShape:
     return shape
 
 
-def block_of(wasm: bytes, shape: ModuleShape, artefact: bytes) -> Block:
-    """Ask the module itself for its ABI version and signature; raise BlockRefused."""
-    abi_version, signature = _probe(artefact)
+def block_of(wasm: bytes, shape: ModuleShape, execution: Execution) -> Block:
+    """Ask a fresh execution for its ABI version and signature, and close it; raise BlockRefused."""
+    abi_version, signature = _checked(_probe(execution))
     return Block(
         digest=digest_of(wasm),
         size_bytes=len(wasm),
@@ -44,26 +44,28 @@ def block_of(wasm: bytes, shape: ModuleShape, artefact: bytes) -> Block:
     )
 
 
-def _probe(artefact: bytes) -> tuple[int, Signature]:
-    instance = Instance(artefact, GuestLimits(memory_bytes=PROBE_MEMORY_BYTES_MAX))
-    alarm = threading.Timer(PROBE_S_MAX, instance.engine.increment_epoch)
+def _probe(execution: Execution) -> Description:
+    alarm = threading.Timer(PROBE_S_MAX, execution.interrupt)
     alarm.daemon = True
     alarm.start()
     try:
-        instance.start()
-        version, described = instance.abi_version(), instance.signature()
+        return execution.describe()
     except JobError as error:
         raise BlockRefused((f"it fails before its first job: {error.message}",)) from None
-    except Interrupted as error:
-        raise BlockRefused((f"{error} did not end within {PROBE_S_MAX} s",)) from None
+    except Interrupted:
+        told = (
+            "its start function, _initialize, cf_abi_version and cf_signature did not end "
+            f"within {PROBE_S_MAX} s"
+        )
+        raise BlockRefused((told,)) from None
     finally:
         alarm.cancel()
         alarm.join()
-        instance.close()
-    return _checked(version, described)
+        execution.close()
 
 
-def _checked(version: int | None, described: bytes | None) -> tuple[int, Signature]:
+def _checked(description: Description) -> tuple[int, Signature]:
+    version, described = description.abi_version, description.signature
     faults = []
     if version is not None and not 1 <= version <= ABI_VERSION:
         faults.append(

@@ -1,84 +1,129 @@
-"""From wasm to a compiled artefact, through memory and the cache on disk."""
+"""Compiled modules: from memory, from the cache on disk, or compiled in a process that can be killed."""
 
+import os
+import signal
 import threading
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final
 
-import wasmtime
-
-from cuttlebone.errors import BlockRefused
+from cuttlebone.errors import BlockRefused, Interrupted
+from cuttlebone.sandbox.artefact import Artefact, sealed_file
 from cuttlebone.sandbox.cache import ArtefactCache
-from cuttlebone.sandbox.engine import new_engine, settings_digest
+from cuttlebone.sandbox.child import Child, ChildDied
+from cuttlebone.sandbox.compiling import compile_module
+from cuttlebone.sandbox.engine import settings_digest
+from cuttlebone.sandbox.fork_server import ForkServer
+from cuttlebone.sandbox.frames import METERED, Reply, Request
+from cuttlebone.sandbox.guest import MEBIBYTE
+from cuttlebone.sandbox.orders import Order
 from cuttlebone.text import printable
 
-KEPT_BYTES_MAX: Final = 256 << 20
-
-_OFF_FEATURES: Final = {
-    "SIMD support is not enabled": (
-        "it uses SIMD, which is off; build without -msimd128 (C) or +simd128 (Rust)"
-    ),
-    "relaxed SIMD": "it uses relaxed SIMD, which is off; build without +relaxed-simd",
-    "threads support is not enabled": (
-        "it uses atomics or shared memory, which are off; build without -pthread and +atomics"
-    ),
-    "exceptions": "it uses exceptions, which are off; build with -fno-exceptions or panic=abort",
-    "tail calls": "it uses tail calls, which are off; build without +tail-call",
-    "memory64": "it uses memory64, which is off; compile for wasm32",
-    "multi-memory": "it has several memories; build without multi-memory",
-    "gc": "it uses garbage-collected types, which are off",
-    "function references": "it uses typed function references, which are off",
-    "wide arithmetic": "it uses wide arithmetic, which is off; build without +wide-arithmetic",
-}
+COMPILE_CPU_S_MAX: Final = 10
+"""A module of a mebibyte takes about one second."""
+COMPILE_WALL_S_MAX: Final = 60.0
+COMPILE_DATA_BYTES_MAX: Final = 1024 * MEBIBYTE
+ARTEFACT_BYTES_MAX: Final = 256 * MEBIBYTE
+KEPT_BYTES_MAX: Final = 256 * MEBIBYTE
+_POLL_S: Final = 0.02
 
 
 class Compiler:
     """Compiles each module once. Thread-safe; `_lock` guards `_kept` alone, not the compilation.
 
-    Two threads that ask for the same new module may both compile it; both get equal bytes.
+    Two threads that ask for the same new module may both compile it; both get equal code.
     """
 
-    def __init__(self, cache: ArtefactCache | None) -> None:
+    def __init__(self, cache: ArtefactCache | None, fork_server: ForkServer | None) -> None:
+        """Without a fork server modules are compiled in this process, where nothing can stop them."""
         self._cache = cache
+        self._fork_server = fork_server
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._kept: OrderedDict[str, Artefact] = OrderedDict()
 
-    def artefact(self, digest: str, wasm: bytes, *, metered: bool) -> bytes:
-        """The compiled form of `wasm`, whose digest is `digest`; raise BlockRefused if it is invalid."""
+    def artefact(
+        self, digest: str, wasm: bytes, *, metered: bool, stopped: Callable[[], bool]
+    ) -> Artefact:
+        """The compiled form of `wasm`, whose digest is `digest`.
+
+        Raises BlockRefused if it is invalid or takes too much to compile, and Interrupted soon
+        after `stopped` begins to return True.
+        """
         name = f"{digest.removeprefix('sha256:')}-{settings_digest(metered=metered)[:32]}"
         with self._lock:
             if name in self._kept:
                 self._kept.move_to_end(name)
                 return self._kept[name]
-        artefact = None if self._cache is None else self._cache.get(name)
-        if artefact is None:
-            artefact = compile_module(wasm, metered=metered)
+        code = None if self._cache is None else self._cache.get(name)
+        if code is None:
+            code = self._compile(wasm, metered=metered, stopped=stopped)
             if self._cache is not None:
-                self._cache.put(name, artefact)
+                self._cache.put(name, code)
+        return self._keep(name, Artefact(code))
+
+    def _keep(self, name: str, artefact: Artefact) -> Artefact:
         with self._lock:
             self._kept[name] = artefact
-            while len(self._kept) > 1 and sum(map(len, self._kept.values())) > KEPT_BYTES_MAX:
-                self._kept.popitem(last=False)
+            total = sum(each.size_bytes for each in self._kept.values())
+            while len(self._kept) > 1 and total > KEPT_BYTES_MAX:
+                total -= self._kept.popitem(last=False)[1].size_bytes
         return artefact
 
-
-def compile_module(wasm: bytes, *, metered: bool) -> bytes:
-    """Validate and compile; raise BlockRefused with what to change in the build."""
-    engine = new_engine(metered=metered)
-    try:
-        module = wasmtime.Module(engine, wasm)
+    def _compile(self, wasm: bytes, *, metered: bool, stopped: Callable[[], bool]) -> bytes:
+        if self._fork_server is None:
+            return compile_module(wasm, metered=metered)
+        order = Order.for_compiling(cpu_s=COMPILE_CPU_S_MAX, data_bytes=COMPILE_DATA_BYTES_MAX)
+        source = sealed_file(wasm)
         try:
-            return bytes(module.serialize())
+            child = self._fork_server.spawn(order, source)
         finally:
-            module.close()
-    except wasmtime.WasmtimeError as error:
-        raise BlockRefused((_validation_fault(str(error)),)) from None
+            os.close(source)
+        try:
+            return _ask_for_code(child, METERED if metered else b"", stopped)
+        finally:
+            child.close()
+
+
+def _ask_for_code(child: Child, payload: bytes, stopped: Callable[[], bool]) -> bytes:
+    done = threading.Event()
+    reason: list[str] = []
+    watcher = threading.Thread(
+        target=_kill_when, args=(child, stopped, done, reason), name="compile-watch", daemon=True
+    )
+    watcher.start()
+    try:
+        answer = child.ask(Request.COMPILE, payload, payload_bytes_max=ARTEFACT_BYTES_MAX)
+    except ChildDied as death:
+        if stopped():
+            raise Interrupted("compiling") from None
+        raise BlockRefused((_too_much(death, *reason),)) from None
     finally:
-        engine.close()
+        done.set()
+        watcher.join()
+    if answer.kind is Reply.PAYLOAD:
+        return answer.payload
+    text = answer.payload.decode(errors="replace")
+    raise BlockRefused(tuple(printable(line, chars_max=1024) for line in text.splitlines()))
 
 
-def _validation_fault(text: str) -> str:
-    for sign, fault in _OFF_FEATURES.items():
-        if sign in text:
-            return fault
-    detail = printable(" ".join(text.split()).removeprefix("failed to parse WebAssembly module "))
-    return f"not a valid module: {detail.removeprefix('Caused by: ')}"
+def _kill_when(
+    child: Child, stopped: Callable[[], bool], done: threading.Event, reason: list[str]
+) -> None:
+    deadline = time.monotonic() + COMPILE_WALL_S_MAX
+    while not done.wait(_POLL_S):
+        if time.monotonic() > deadline:
+            reason.append(f"{COMPILE_WALL_S_MAX:.0f} s have passed")
+        if reason or stopped():
+            child.kill()
+            return
+
+
+def _too_much(death: ChildDied, reason: str = "") -> str:
+    if death.signal_number == signal.SIGXCPU or reason:
+        spent = reason or f"{COMPILE_CPU_S_MAX} s of processor time are spent"
+        return f"it takes too long to compile ({spent}); split its largest functions"
+    return (
+        f"compiling it failed ({death}): most likely it needs more than "
+        f"{COMPILE_DATA_BYTES_MAX} bytes of memory; split its largest functions"
+    )

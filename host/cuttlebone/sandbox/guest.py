@@ -20,9 +20,11 @@ class GuestLimits:
     """Native stack of wasm code, at most STACK_BYTES_MAX."""
     fuel: int | None = None
     """Wasm operations over the whole job; None does not count them."""
+    cpu_s: int = 3_600
+    """Processor time of a guest process: a backstop for the wall clock that the caller keeps."""
 
     def __post_init__(self) -> None:
-        if min(self.memory_bytes, self.command_bytes, self.stack_bytes) < 1:
+        if min(self.memory_bytes, self.command_bytes, self.stack_bytes, self.cpu_s) < 1:
             raise ValueError(f"limits are at least 1: {self}")
         if self.stack_bytes > STACK_BYTES_MAX:
             raise ValueError(f"stack_bytes is {self.stack_bytes}, over {STACK_BYTES_MAX}")

@@ -1,7 +1,7 @@
 """The ABI over one wasm instance: buffers, descriptors, exports. No threads, no processes.
 
-The in-thread guest and the guest process both drive this class, so that a guest meets the same
-checks wherever it runs. See docs/abi.md, "Module".
+A job thread and a guest process both drive this class, so that a guest meets the same checks
+wherever it runs. See docs/abi.md, "Module".
 """
 
 from struct import Struct
@@ -13,6 +13,7 @@ import wasmtime
 from cuttlebone.errors import Interrupted, JobError
 from cuttlebone.sandbox.calls import Calls, NativeCalls, WasmFunction
 from cuttlebone.sandbox.engine import TABLE_ELEMENTS_MAX, new_engine
+from cuttlebone.sandbox.execution import Description
 from cuttlebone.sandbox.guest import GuestAccounting, GuestLimits
 from cuttlebone.sandbox.traps import job_error
 from cuttlebone_abi import ErrorCode
@@ -36,19 +37,19 @@ def checked_range(address: int, length: int, memory_bytes: int, what: str) -> No
 
 
 class Instance:
-    """One store with one instance of a compiled module. Owned by the thread that made it.
+    """An Execution in this thread: one store with one instance of a compiled module.
 
-    Invariants: no wasm runs before `start`; `_buffer_bytes` bytes at `_buffer` lie in the memory,
+    Owned by the thread that made it. Invariants: no wasm runs before `init` or `describe`; `_buffer_bytes` bytes at `_buffer` lie in the memory,
     which never shrinks; after a JobError or Interrupted the instance is not entered again, which
     the guests above this class see to.
     """
 
     def __init__(self, artefact: bytes, limits: GuestLimits) -> None:
-        self.limits = limits
+        self._limits = limits
         metered = limits.fuel is not None
-        self.engine = new_engine(metered=metered, stack_bytes=limits.stack_bytes)
-        self._module = wasmtime.Module.deserialize(self.engine, artefact)
-        self._store = wasmtime.Store(self.engine)
+        self._engine = new_engine(metered=metered, stack_bytes=limits.stack_bytes)
+        self._module = wasmtime.Module.deserialize(self._engine, artefact)
+        self._store = wasmtime.Store(self._engine)
         self._store.set_limits(limits.memory_bytes, TABLE_ELEMENTS_MAX, 1, 4, 1)
         # The epoch moves only when somebody interrupts: there is no clock in here.
         self._store.set_epoch_deadline(1)
@@ -62,14 +63,58 @@ class Instance:
         self._guest_ns = 0
         self._steps = 0
 
-    def start(self) -> None:
-        """Instantiate, which runs the start function, then call `_initialize` if there is one."""
+    def init(self, payload: bytes) -> bytes:
+        """Instantiate, initialise, call `cf_init`; return the command's bytes."""
+        self._start()
+        return self._command("cf_init", payload)
+
+    def step(self, payload: bytes) -> bytes:
+        """Call `cf_step` with one event; return the command's bytes."""
+        return self._command("cf_step", payload)
+
+    def on_token(self, piece: bytes) -> int:
+        """Call `cf_on_token` with one piece of text; return its verdict."""
+        return self._call_with_payload("cf_on_token", piece)
+
+    def describe(self) -> Description:
+        """Instantiate, initialise, and ask for ABI version and signature."""
+        self._start()
+        calls = self._live()
+        version, signature = calls.function("cf_abi_version", 0), calls.function("cf_signature", 0)
+        stated = None if version is None else self._enter("cf_abi_version", version)
+        if signature is None:
+            return Description(stated, None)
+        result = self._enter("cf_signature", signature)
+        described = self._described("cf_signature", result, "signature_bytes", SIGNATURE_BYTES_MAX)
+        return Description(stated, described)
+
+    def interrupt(self) -> None:
+        """Stop the call that runs now or the next one. From any thread, while the instance is open."""
+        self._engine.increment_epoch()
+
+    def accounting(self) -> GuestAccounting:
+        """What was used up to the last call's return."""
+        fuel = None
+        if self._limits.fuel is not None:
+            fuel = self._limits.fuel - self._store.get_fuel()
+        return GuestAccounting(self._guest_ns / 1e6, self._memory_bytes(), self._steps, fuel)
+
+    def close(self) -> None:
+        """Free store, module and engine; nobody may be inside any of them."""
+        self._calls = None
+        self._alloc = None
+        self._payload_calls.clear()
+        self._store.close()
+        self._module.close()
+        self._engine.close()
+
+    def _start(self) -> None:
         began = perf_counter_ns()
         try:
             instance = wasmtime.Instance(self._store, self._module, [])
             self._calls = NativeCalls(self._store, instance)
         except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
-            raise job_error(error, "instantiation", self.limits, self._memory_bytes()) from None
+            raise job_error(error, "instantiation", self._limits, self._memory_bytes()) from None
         except KeyError:
             raise JobError(ErrorCode.WASM_TRAP, "the module exports no memory") from None
         finally:
@@ -77,50 +122,16 @@ class Instance:
         if initialize := self._calls.function("_initialize", 0):
             self._enter("_initialize", initialize)
 
-    def command(self, name: str, payload: bytes) -> bytes:
-        """Call `cf_init` or `cf_step` with a payload; return the command's bytes."""
+    def _command(self, name: str, payload: bytes) -> bytes:
         self._steps += 1
         result = self._call_with_payload(name, payload)
-        command = self._described(name, result, "command_bytes", self.limits.command_bytes)
+        command = self._described(name, result, "command_bytes", self._limits.command_bytes)
         if not command:
             null = ", at the null pointer" if result == 0 else ""
             raise JobError(
                 ErrorCode.WASM_TRAP, f"{name} returned a descriptor of an empty command{null}"
             )
         return command
-
-    def on_token(self, piece: bytes) -> int:
-        """Call `cf_on_token` with one piece of text; return its verdict."""
-        return self._call_with_payload("cf_on_token", piece)
-
-    def abi_version(self) -> int | None:
-        """What `cf_abi_version` returns, or None if it is not exported."""
-        function = self._live().function("cf_abi_version", 0)
-        return None if function is None else self._enter("cf_abi_version", function)
-
-    def signature(self) -> bytes | None:
-        """What `cf_signature` describes, or None if it is not exported."""
-        function = self._live().function("cf_signature", 0)
-        if function is None:
-            return None
-        result = self._enter("cf_signature", function)
-        return self._described("cf_signature", result, "signature_bytes", SIGNATURE_BYTES_MAX)
-
-    def accounting(self) -> GuestAccounting:
-        """What was used up to the last call's return."""
-        fuel = None
-        if self.limits.fuel is not None:
-            fuel = self.limits.fuel - self._store.get_fuel()
-        return GuestAccounting(self._guest_ns / 1e6, self._memory_bytes(), self._steps, fuel)
-
-    def close(self) -> None:
-        """Free store, module and engine; nobody may be inside any of them."""
-        self._calls = None
-        self._payload_calls.clear()
-        self._alloc = None
-        self._store.close()
-        self._module.close()
-        self.engine.close()
 
     def _call_with_payload(self, name: str, payload: bytes) -> int:
         function = self._payload_calls.get(name) or self._bind(name, 2)
@@ -141,7 +152,7 @@ class Instance:
             raise JobError(
                 ErrorCode.WASM_TRAP,
                 f"cf_alloc returned the null pointer for {size} bytes: the guest's allocator is "
-                f"out of memory ({memory_bytes} of {self.limits.memory_bytes} bytes are taken)",
+                f"out of memory ({memory_bytes} of {self._limits.memory_bytes} bytes are taken)",
             )
         checked_range(address, size, memory_bytes, "the buffer that cf_alloc returned")
         self._buffer, self._buffer_bytes = address, size
@@ -164,7 +175,7 @@ class Instance:
         try:
             return function(*arguments)
         except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
-            raise job_error(error, name, self.limits, self._memory_bytes()) from None
+            raise job_error(error, name, self._limits, self._memory_bytes()) from None
         finally:
             self._guest_ns += perf_counter_ns() - began
 

@@ -1,17 +1,25 @@
 """The one door to the sandbox: admit modules, open guests."""
 
+import sys
 import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from cuttlebone.errors import JobError
-from cuttlebone.sandbox.admission import admissible_shape, block_of, digest_of
+from cuttlebone.errors import JobError, OperatorError
+from cuttlebone.sandbox.admission import PROBE_LIMITS, admissible_shape, block_of, digest_of
+from cuttlebone.sandbox.artefact import Artefact
 from cuttlebone.sandbox.block import Block
 from cuttlebone.sandbox.cache import ArtefactCache
 from cuttlebone.sandbox.compiler import Compiler
+from cuttlebone.sandbox.execution import Execution, ExecutionGuest
+from cuttlebone.sandbox.fork_server import ForkServer
 from cuttlebone.sandbox.guest import Guest, GuestLimits
-from cuttlebone.sandbox.thread_guest import ThreadGuest
+from cuttlebone.sandbox.instance import Instance
+from cuttlebone.sandbox.isolation import Isolation
+from cuttlebone.sandbox.lockdown import Layer
+from cuttlebone.sandbox.process_execution import ProcessExecution
 from cuttlebone_abi import ErrorCode
 
 
@@ -21,12 +29,31 @@ class Sandbox:
     Invariant: `_blocks` and `_wasm` have the same keys and only grow; `_lock` guards both.
     """
 
-    def __init__(self, cache: Path | None = None) -> None:
-        """Keep compiled modules in the folder `cache`, or in memory alone; raise OperatorError."""
-        self._compiler = Compiler(None if cache is None else ArtefactCache(cache))
+    def __init__(
+        self, cache: Path | None = None, *, isolation: Isolation = Isolation.PROCESS
+    ) -> None:
+        """Keep compiled modules in the folder `cache`, or in memory alone.
+
+        Raises OperatorError where the cache cannot be used, or where this machine cannot isolate
+        guests as `isolation` demands.
+        """
+        # Thread mode compiles in a process of its own as well, where there can be one.
+        self._fork_server = ForkServer() if sys.platform == "linux" else None
+        self._isolated = isolation is not Isolation.THREAD
+        if self._isolated:
+            self._demand(isolation)
+        store = None if cache is None else ArtefactCache(cache)
+        self._compiler = Compiler(store, self._fork_server)
         self._lock = threading.Lock()
         self._blocks: dict[str, Block] = {}
         self._wasm: dict[str, bytes] = {}
+
+    @property
+    def layers(self) -> Mapping[Layer, str | None]:
+        """Each layer around a guest: None where it holds, else why it does not."""
+        if self._fork_server is None or not self._isolated:
+            return dict.fromkeys(Layer, "guests run in threads")
+        return self._fork_server.layers()
 
     def admit(self, wasm: bytes) -> Block:
         """Check, compile and probe a module; raise BlockRefused that names every fault.
@@ -38,7 +65,8 @@ class Sandbox:
             if digest in self._blocks:
                 return self._blocks[digest]
         shape = admissible_shape(wasm)
-        block = block_of(wasm, shape, self._compiler.artefact(digest, wasm, metered=False))
+        artefact = self._compiler.artefact(digest, wasm, metered=False, stopped=lambda: False)
+        block = block_of(wasm, shape, self._execution(artefact, PROBE_LIMITS))
         with self._lock:
             self._wasm[digest] = wasm
             return self._blocks.setdefault(digest, block)
@@ -57,13 +85,17 @@ class Sandbox:
         with self._lock:
             wasm = self._wasm[block.digest]
 
-        def artefact() -> bytes:
-            return self._compiler.artefact(block.digest, wasm, metered=limits.fuel is not None)
+        def open_execution(stopped: Callable[[], bool]) -> Execution:
+            metered = limits.fuel is not None
+            artefact = self._compiler.artefact(block.digest, wasm, metered=metered, stopped=stopped)
+            return self._execution(artefact, limits)
 
-        return ThreadGuest(artefact, limits, wants_tokens=block.wants_tokens)
+        return ExecutionGuest(open_execution, wants_tokens=block.wants_tokens)
 
     def close(self) -> None:
-        """Free what the sandbox holds. Guests that are still open stay usable by their owners."""
+        """End the zygote and with it every guest process that is still there."""
+        if self._fork_server is not None:
+            self._fork_server.close()
 
     def __enter__(self) -> Self:
         return self
@@ -75,3 +107,23 @@ class Sandbox:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _execution(self, artefact: Artefact, limits: GuestLimits) -> Execution:
+        if self._isolated and self._fork_server is not None:
+            return ProcessExecution(self._fork_server, artefact, limits)
+        return Instance(artefact.code, limits)
+
+    def _demand(self, isolation: Isolation) -> None:
+        if self._fork_server is None:
+            raise OperatorError(
+                f"guest processes need Linux, and this is {sys.platform}; set `isolation: thread` "
+                "to run trusted blocks without them"
+            )
+        missing = {layer: why for layer, why in self.layers.items() if why is not None}
+        if isolation is Isolation.REQUIRE and missing:
+            self._fork_server.close()
+            told = "; ".join(f"{layer}: {why}" for layer, why in missing.items())
+            raise OperatorError(
+                f"`isolation: require`, but this machine lacks {told}; use a newer kernel, or "
+                "`isolation: process` to run with the layers that there are"
+            )

@@ -1,0 +1,143 @@
+"""The host's end of the zygote: start it, order processes from it, start it again if it dies."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from typing import Final
+
+import structlog
+
+from cuttlebone.errors import OperatorError
+from cuttlebone.sandbox.child import Child
+from cuttlebone.sandbox.lockdown import Layer
+from cuttlebone.sandbox.orders import Order
+
+START_S_MAX: Final = 30.0
+FORK_S_MAX: Final = 10.0
+
+_log = structlog.get_logger(__name__)
+
+
+class ForkServer:
+    """Runs one zygote. Made by the assembly; `spawn` may come from any thread.
+
+    Invariant: `_lock` guards `_process` and `_orders`, which are both there or both None.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._orders: socket.socket | None = None
+        self._layers: dict[Layer, str | None] = {}
+
+    def layers(self) -> dict[Layer, str | None]:
+        """Which layers hold a guest process here: None, or why one is missing. Starts the zygote."""
+        with self._lock:
+            self._running()
+            return dict(self._layers)
+
+    def spawn(self, order: Order, module: int) -> Child:
+        """A locked-down process that has the content of the descriptor `module`; raise OperatorError."""
+        ours, theirs = socket.socketpair()
+        status, zygotes = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            with theirs, zygotes:
+                self._send(
+                    order.model_dump_json().encode(), [theirs.fileno(), module, zygotes.fileno()]
+                )
+            return Child(ours, status, _process_handle(status))
+        except BaseException:
+            ours.close()
+            status.close()
+            raise
+
+    def close(self) -> None:
+        """End the zygote; its guests end with it."""
+        with self._lock:
+            if self._orders is not None:
+                self._orders.close()
+            if self._process is not None:
+                _end(self._process)
+            self._process = self._orders = None
+
+    def _send(self, message: bytes, descriptors: list[int]) -> None:
+        with self._lock:
+            try:
+                socket.send_fds(self._running(), [message], descriptors)
+            except OSError:
+                _log.exception("the process that forks guests has died; starting another")
+                self._forget()
+                socket.send_fds(self._running(), [message], descriptors)
+
+    def _running(self) -> socket.socket:
+        if self._orders is None:
+            self._process, self._orders, self._layers = _start()
+        return self._orders
+
+    def _forget(self) -> None:
+        if self._orders is not None:
+            self._orders.close()
+        if self._process is not None:
+            _end(self._process)
+        self._process = self._orders = None
+
+
+def _start() -> tuple[subprocess.Popen[bytes], socket.socket, dict[Layer, str | None]]:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        # -P: a module in the current folder must not stand in for one of the standard library. A
+        # session of its own keeps an interrupt from the terminal away from running guests.
+        process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
+            [sys.executable, "-P", "-m", "cuttlebone.sandbox.zygote", str(theirs.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+        )
+    ours.settimeout(START_S_MAX)
+    try:
+        told = ours.recv(4096).decode()
+    except OSError as error:
+        told = ""
+        _log.warning("no word from the process that forks guests", error=str(error))
+    ours.settimeout(None)
+    if not told:
+        ours.close()
+        _end(process)
+        raise OperatorError(
+            "guest processes cannot be started here (its errors stand above); "
+            "set `isolation: thread` to run trusted blocks without them"
+        )
+    return process, ours, _parsed(told)
+
+
+def _parsed(told: str) -> dict[Layer, str | None]:
+    layers: dict[Layer, str | None] = {}
+    for line in told.splitlines():
+        name, _, missing = line.partition(": ")
+        layers[Layer(name)] = missing or None
+    return layers
+
+
+def _process_handle(status: socket.socket) -> int:
+    """The pidfd of the new process, which the zygote sends once it has forked."""
+    status.settimeout(FORK_S_MAX)
+    with suppress(OSError):
+        _, descriptors, _, _ = socket.recv_fds(status, 1, 1)
+        if descriptors:
+            os.set_inheritable(descriptors[0], False)
+            return descriptors[0]
+    raise OperatorError("no guest process was forked; the process that forks them has died")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(1.0)
+        return
+    with suppress(ProcessLookupError):
+        process.send_signal(signal.SIGKILL)
+    process.wait()
