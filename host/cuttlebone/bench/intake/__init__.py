@@ -1,0 +1,5 @@
+"""The intake: what somebody wants made fast, on what, toward which goal, within which budget."""
+
+from cuttlebone.bench.intake.check import check_intake, intake_shape_faults
+
+__all__ = ["check_intake", "intake_shape_faults"]

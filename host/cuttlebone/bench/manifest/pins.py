@@ -1,0 +1,41 @@
+"""Pins: template settings of an intake that its run manifest must repeat."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from cuttlebone.bench.findings import Finding, finding
+from cuttlebone.text.json_values import Json, Path, shown
+
+SETTINGS: Final[Path] = ("workload", "chat_template_kwargs")
+
+
+def broken_pins(
+    pins: Mapping[str, Json] | None, settings: Mapping[str, Json] | None
+) -> Iterator[Finding]:
+    """Give an error for each pinned key that `settings` lacks or gives another value.
+
+    Settings that nobody pinned are free. None stands for no pins, and for no settings.
+    """
+    given = {} if settings is None else settings
+    for key, pinned in ({} if pins is None else pins).items():
+        path = (*SETTINGS, key)
+        if key not in given:
+            yield finding(path, f"missing; the intake pins it to {shown(pinned)}")
+        elif not json_equal(pinned, given[key]):
+            told = f"{shown(given[key])} is not what the intake pins it to, {shown(pinned)}"
+            yield finding(path, f"{told}; repeat that value")
+
+
+def json_equal(one: Json, other: Json) -> bool:
+    """Tell whether two JSON values are the same: 1 is 1.0, but 0 is not false, and NaN is nothing."""
+    match one, other:
+        case (bool(), _) | (_, bool()):
+            return one is other
+        case dict(), dict():
+            return one.keys() == other.keys() and all(
+                json_equal(item, other[key]) for key, item in one.items()
+            )
+        case list(), list():
+            return len(one) == len(other) and all(map(json_equal, one, other))
+        case _:
+            return one == other

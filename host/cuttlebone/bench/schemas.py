@@ -1,0 +1,112 @@
+"""The JSON Schemas of this package (draft 2020-12) as trees: keys, defaults, words for patterns.
+
+They are files beside this module. The defaults that do not depend on other fields stand in them,
+so that they are stated once.
+"""
+
+import copy
+import importlib.resources
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from cuttlebone.text.json_values import Json, Path
+
+_FILES: Final = importlib.resources.files("cuttlebone.bench") / "schema"
+
+
+class Schema:
+    """One schema file. Nobody changes `root` after it was read."""
+
+    def __init__(self, name: str) -> None:
+        text = (_FILES / f"{name}.schema.json").read_text(encoding="utf-8")
+        self.root: dict[str, Json] = json.loads(text)
+        self._definitions: dict[str, dict[str, Json]] = json.loads(text)["$defs"]
+
+    def described_patterns(self) -> Iterator[tuple[str, str]]:
+        """Give each pattern with its description, which says in words what it takes."""
+        return _described_patterns(self.root)
+
+    def filled(self, document: dict[str, Json]) -> dict[str, Json]:
+        """Give a document of this shape with its defaults, keys in the order of the schema.
+
+        Whole numbers that were written as floats become integers.
+        """
+        return self._filled_object(self.root, document)
+
+    def known_keys(self, path: Path) -> tuple[str, ...]:
+        """List the keys of the closed objects that a path leads to."""
+        schemas = [self.root]
+        for part in path:
+            schemas = [child for schema in schemas for child in self._children(schema, part)]
+        keys = (key for schema in schemas for key in self._properties(schema))
+        return tuple(dict.fromkeys(keys))
+
+    def _children(self, schema: dict[str, Json], part: str | int) -> Iterator[dict[str, Json]]:
+        child = schema.get("items") if isinstance(part, int) else self._properties(schema).get(part)
+        if isinstance(child, dict):
+            yield self._resolved(child)
+
+    def _properties(self, schema: dict[str, Json]) -> dict[str, Json]:
+        """Give the properties of a schema, those of its conditional parts included."""
+        properties: dict[str, Json] = {}
+        branches: list[Json] = [schema]
+        while branches:
+            branch = branches.pop(0)
+            if not isinstance(branch, dict):
+                continue
+            found = branch.get("properties")
+            if isinstance(found, dict):
+                properties = {**found, **properties}
+            branches += [branch.get("then"), branch.get("else")]
+            parts = branch.get("allOf")
+            branches += parts if isinstance(parts, list) else []
+        return properties
+
+    def _resolved(self, schema: dict[str, Json]) -> dict[str, Json]:
+        target = schema.get("$ref")
+        if not isinstance(target, str):
+            return schema
+        named = self._definitions[target.removeprefix("#/$defs/")]
+        return {**named, **schema}
+
+    def _filled(self, schema: dict[str, Json], value: Json) -> Json:
+        schema = self._resolved(schema)
+        match value:
+            case dict():
+                return self._filled_object(schema, value)
+            case list():
+                items = schema.get("items")
+                return (
+                    [self._filled(items, item) for item in value]
+                    if isinstance(items, dict)
+                    else value
+                )
+            case float() if schema.get("type") == "integer":
+                return int(value)
+            case _:
+                return value
+
+    def _filled_object(self, schema: dict[str, Json], value: dict[str, Json]) -> dict[str, Json]:
+        filled: dict[str, Json] = {}
+        for key, child in self._properties(schema).items():
+            resolved = self._resolved(child) if isinstance(child, dict) else {}
+            if key in value:
+                filled[key] = self._filled(resolved, value[key])
+            elif "default" in resolved:
+                filled[key] = self._filled(resolved, copy.deepcopy(resolved["default"]))
+        return {**filled, **{key: item for key, item in value.items() if key not in filled}}
+
+
+def _described_patterns(schema: Json) -> Iterator[tuple[str, str]]:
+    match schema:
+        case {"pattern": str() as pattern, "description": str() as text}:
+            yield pattern, text
+        case dict():
+            for child in schema.values():
+                yield from _described_patterns(child)
+        case list():
+            for child in schema:
+                yield from _described_patterns(child)
+        case _:
+            pass

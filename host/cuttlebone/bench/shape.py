@@ -1,0 +1,124 @@
+"""The first layer of a check: a document against its JSON Schema, each breach in words."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import jsonschema_rs
+
+from cuttlebone.bench.findings import Finding, finding
+from cuttlebone.bench.schemas import Schema
+from cuttlebone.bench.secrets import looks_secret
+from cuttlebone.text.json_values import Json, Path, pointer, shown, value_fault
+
+_OF_TYPE: Final = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "text",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+_BOUNDS: Final = {
+    "minimum": "must be at least {}",
+    "maximum": "must be at most {}",
+    "exclusiveMinimum": "must be over {}",
+    "minLength": "must have at least {} character",
+    "minItems": "must hold at least {} item",
+    "minProperties": "must have at least {} keys",
+    "uniqueItems": "must not hold an item twice",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeFault:
+    """One breach of a schema. `unknown` is the key that a closed object does not have."""
+
+    path: Path
+    message: str
+    unknown: str | None = None
+
+    @property
+    def finding(self) -> Finding:
+        """The fault as it is reported: at the unknown key itself, if that is what it is about."""
+        return finding(
+            self.path if self.unknown is None else (*self.path, self.unknown), self.message
+        )
+
+
+class Shape:
+    """What a document of one kind looks like. Immutable."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._validator = jsonschema_rs.Draft202012Validator(schema.root)
+        self._patterns = dict(schema.described_patterns())
+
+    def faults(self, value: object) -> tuple[ShapeFault, ...]:
+        """List every breach; none means that `value` has the shape."""
+        if (fault := value_fault(value)) is not None:
+            return (ShapeFault(fault.path, fault.reason),)
+        infinite = {path: number for path, number in _floats(value) if not math.isfinite(number)}
+        faults = [
+            ShapeFault(path, f"{number} is not finite; give a finite number")
+            for path, number in infinite.items()
+        ]
+        for error in self._validator.iter_errors(value):
+            path = tuple(error.instance_path)
+            if path not in infinite:
+                faults.extend(self._faults_of(path, error))
+        return tuple(faults)
+
+    def _faults_of(self, path: Path, error: jsonschema_rs.ValidationError) -> Iterator[ShapeFault]:
+        keyword: str = error.kind.name
+        expected: Json = error.kind.value
+        if keyword == "additionalProperties" and isinstance(expected, list):
+            known = ", ".join(self.schema.known_keys(path)) or "none"
+            for key in map(str, expected):
+                yield ShapeFault(path, f"unknown key {shown(key)}; known here are: {known}", key)
+        elif keyword == "required":
+            message = f"{shown(expected)} is missing; it is required here"
+            yield ShapeFault((*path, str(expected)), message)
+        else:
+            value = _shown_at(path, error.instance)
+            yield ShapeFault(path, f"{value} {self._rule(keyword, expected, error.instance)}")
+
+    def _rule(self, keyword: str, expected: Json, value: object) -> str:
+        options = expected if isinstance(expected, list) else [expected]
+        match keyword:
+            case "type":
+                names = " or ".join(_OF_TYPE[str(name)] for name in options)
+                hint = "; in YAML, quote it" if options == ["string"] and value is not None else ""
+                rule = f"must be {names}{hint}"
+            case "enum":
+                rule = f"must be one of {', '.join(map(shown, options))}"
+            case "const":
+                rule = f"must be {shown(expected)}"
+            case "pattern":
+                rule = f"must be {self._patterns.get(str(expected), expected)}"
+            case _:
+                rule = _BOUNDS[keyword].format(shown(expected))
+        return rule
+
+
+def _floats(value: Json | object, path: Path = ()) -> Iterator[tuple[Path, float]]:
+    """Walk a value whose depth was checked."""
+    match value:
+        case float():
+            yield path, value
+        case dict():
+            for key, child in value.items():
+                yield from _floats(child, (*path, key))
+        case list():
+            for at, child in enumerate(value):
+                yield from _floats(child, (*path, at))
+        case _:
+            pass
+
+
+def _shown_at(path: Path, value: object) -> str:
+    """Show a value, unless the name of its field says that it is a secret."""
+    secret = any(isinstance(part, str) and looks_secret(part) for part in path)
+    return f"the value of {pointer(path[-1:])}" if secret else shown(value)
