@@ -111,6 +111,14 @@ def test_a_path_may_be_absolute_by_the_configured_and_by_the_real_root(place: Pl
             assert content(grants, path) == PUBLIC
 
 
+def test_a_folder_of_a_spec_named_through_a_link_and_up_again_is_where_the_kernel_finds_it(
+    place: Place,
+) -> None:
+    (place.secret.parent / "link").symlink_to(place.docs)
+    with Grants.resolve(place.secret.parent / "link" / "..", ["./docs"]) as grants:
+        assert content(grants, "docs/a.txt") == PUBLIC
+
+
 def test_an_absolute_pattern_is_granted_as_it_stands(place: Place) -> None:
     with Grants.resolve(Path("/"), [str(place.docs)]) as grants:
         assert content(grants, f"{place.docs}/a.txt") == PUBLIC

@@ -182,6 +182,19 @@ def test_a_file_of_length_0_that_the_kernel_makes_up_is_empty(place: Place) -> N
         table.close_all()
 
 
+def test_a_file_shorter_than_the_kernel_says_is_refused_and_closed() -> None:
+    made_up = Path("/sys/kernel/uevent_seqnum")
+    if not made_up.exists():
+        pytest.skip("this kernel has no such file")
+    with Grants.resolve(Path("/"), [str(made_up)]) as grants:
+        before = descriptors_open()
+        table = HandleTable(grants, handles_max=1, window_bytes_max=9)
+        error = refused(lambda: table.open(str(made_up)))
+        assert error.code is ErrorCode.INPUT_CHANGED
+        assert "it ends before byte" in error.message
+        assert descriptors_open() == before
+
+
 def test_a_file_may_be_larger_than_4_gib(place: Place, table: HandleTable) -> None:
     size = (5 << 30) + 3
     os.truncate(place.docs / "a.txt", size)

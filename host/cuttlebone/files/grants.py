@@ -1,10 +1,8 @@
 """The files that one spec grants: roots opened when it is loaded, and patterns below them."""
 
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -16,43 +14,15 @@ from cuttlebone.files.opening import (
     PathOpener,
     kernel_has_openat2,
     open_by_walking,
-    open_path,
-    real_path,
 )
-from cuttlebone.files.paths import Components, UnusablePath, parse_path, resolve
-from cuttlebone.files.patterns import (
-    Everything,
-    Extent,
-    OneFile,
-    Pattern,
-    Wildcards,
-    parse_pattern,
-)
+from cuttlebone.files.paths import Components, parse_path, resolve
 from cuttlebone.files.refusals import denied, quoted, refusal
+from cuttlebone.files.roots import Grant, resolve_pattern
 from cuttlebone.files.source import SourceFile
-from cuttlebone.text import printable
 
 PATTERNS_MAX: Final = 256
 """Patterns of one spec: each holds a descriptor."""
 _PATTERNS_SHOWN: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class _Grant:
-    pattern: str
-    root: Path
-    root_fd: int
-    names: frozenset[Components]
-    """The paths by which a guest may call the root: as configured, and as it really is."""
-    extent: Extent
-
-    def locate(self, path: Components) -> Components | None:
-        for name in self.names:
-            if path[: len(name)] == name:
-                located = self.extent.locate(path[len(name) :])
-                if located is not None:
-                    return located
-        return None
 
 
 class Grants:
@@ -64,7 +34,7 @@ class Grants:
     """
 
     def __init__(
-        self, folder: Components, grants: Sequence[_Grant], opener: PathOpener, held: ExitStack
+        self, folder: Components, grants: Sequence[Grant], opener: PathOpener, held: ExitStack
     ) -> None:
         self._folder = folder
         # The longest name first: the innermost grant is the one that an operator means.
@@ -97,9 +67,11 @@ class Grants:
                 "go: name folders instead of single files"
             )
         chosen = opener or _best_opener(follow_symlinks=follow_symlinks)
-        folder = resolve(str(base.absolute()), ())
+        # After a link, `..` leads elsewhere by the text than by the kernel, which is right here.
+        known = base.resolve() if ".." in base.parts else base.absolute()
+        folder = resolve(str(known), ())
         with ExitStack() as opened:
-            grants = [_resolve_one(pattern, folder, opened) for pattern in patterns]
+            grants = [resolve_pattern(pattern, folder, opened) for pattern in patterns]
             return cls(folder, grants, chosen, opened.pop_all())
 
     def open(self, path: str) -> SourceFile:
@@ -142,11 +114,11 @@ class Grants:
     ) -> None:
         self.close()
 
-    def _locate(self, path: Components) -> list[tuple[_Grant, Components]]:
+    def _locate(self, path: Components) -> list[tuple[Grant, Components]]:
         found = ((grant, grant.locate(path)) for grant in self._grants)
         return [(grant, relative) for grant, relative in found if relative is not None]
 
-    def _open_below(self, grant: _Grant, relative: Components, path: str) -> SourceFile:
+    def _open_below(self, grant: Grant, relative: Components, path: str) -> SourceFile:
         try:
             path_fd = self._opener(grant.root_fd, os.fsencode("/".join(relative) or "."))
             try:
@@ -193,41 +165,3 @@ def _best_opener(*, follow_symlinks: bool) -> PathOpener:
             "offer; turn it off and grant the folders that the links point to"
         )
     return open_by_walking
-
-
-def _resolve_one(text: str, folder: Components, opened: ExitStack) -> _Grant:
-    try:
-        pattern = parse_pattern(text, folder)
-        return _open_root(text, pattern, opened)
-    except UnusablePath as fault:
-        raise _bad_pattern(text, str(fault)) from None
-    except OSError as error:
-        where = "/" + "/".join(parse_pattern(text, folder).literal)
-        raise _bad_pattern(text, f"cannot open {where}: {error.strerror}") from None
-
-
-def _open_root(text: str, pattern: Pattern, opened: ExitStack) -> _Grant:
-    configured = "/" + "/".join(pattern.literal)
-    fd = open_path(configured)
-    opened.callback(os.close, fd)
-    real = real_path(fd)
-    names = frozenset({pattern.literal, resolve(str(real), ())})
-    mode = os.fstat(fd).st_mode
-    if stat.S_ISDIR(mode):
-        extent = Wildcards.compile(pattern.wildcards) if pattern.wildcards else Everything()
-        return _Grant(text, real, fd, names, extent)
-    if pattern.wildcards:
-        raise UnusablePath(f"{configured} is not a folder")
-    if not stat.S_ISREG(mode):
-        raise UnusablePath(f"{configured} is neither a folder nor a regular file")
-    # The folder is held and not the file, so that saving by renaming leaves the grant intact.
-    parent_fd = open_path(real.parent)
-    opened.callback(os.close, parent_fd)
-    return _Grant(text, real.parent, parent_fd, names, OneFile(real.name))
-
-
-def _bad_pattern(text: str, fault: str) -> OperatorError:
-    return OperatorError(
-        f"capabilities.read: pattern '{printable(text)}' cannot be granted: {fault}; "
-        "correct the pattern, or create what it names"
-    )
