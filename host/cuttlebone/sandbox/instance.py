@@ -44,10 +44,13 @@ class Instance:
     the guests above this class see to.
     """
 
-    def __init__(self, artefact: bytes, limits: GuestLimits) -> None:
+    def __init__(
+        self, artefact: bytes, limits: GuestLimits, engine: wasmtime.Engine | None = None
+    ) -> None:
+        """Load the code into `engine`, which must suit `limits` and nobody else may use, or a new one."""
         self._limits = limits
         metered = limits.fuel is not None
-        self._engine = new_engine(metered=metered, stack_bytes=limits.stack_bytes)
+        self._engine = engine or new_engine(metered=metered, stack_bytes=limits.stack_bytes)
         self._module = wasmtime.Module.deserialize(self._engine, artefact)
         self._store = wasmtime.Store(self._engine)
         self._store.set_limits(limits.memory_bytes, TABLE_ELEMENTS_MAX, 1, 4, 1)

@@ -117,6 +117,7 @@ def forbid_new_privileges() -> None:
 
 def _memory_now() -> tuple[int, int]:
     """Bytes of private writable memory and of address space that this process has now."""
-    fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
+    # As bytes: the first text file that a process reads makes Python import a codec.
+    fields = Path("/proc/self/statm").read_bytes().split()
     page = resource.getpagesize()
     return int(fields[5]) * page, int(fields[0]) * page

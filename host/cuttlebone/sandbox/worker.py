@@ -7,7 +7,10 @@ call kills the process.
 import mmap
 import os
 import socket
+from collections.abc import Mapping
 from typing import Final, NoReturn, assert_never
+
+import wasmtime
 
 from cuttlebone.errors import BlockRefused, Interrupted, JobError
 from cuttlebone.sandbox.compiling import compile_module
@@ -26,18 +29,27 @@ from cuttlebone.sandbox.lockdown import lock_down
 from cuttlebone.sandbox.orders import Order
 
 _SIGKILL: Final = 9
+
+Engines = Mapping[tuple[bool, int], wasmtime.Engine]
+"""Engines that the zygote has made in advance, by whether they are metered and their `stack_bytes`.
+
+Making one costs a fork a third of its life; a fork has its copy for itself.
+"""
+
 SOCKET: Final = 3
 MODULE: Final = 4
 
 
-def become_worker(order: Order, connection: int, module: int, parent: int) -> NoReturn:
+def become_worker(
+    order: Order, connection: int, module: int, parent: int, engines: Engines
+) -> NoReturn:
     """Turn this fork into a guest process that serves `connection`, and end with it."""
     status = 1
     try:
         _keep_only(connection, module)
         process_control(PR_SET_PDEATHSIG, _SIGKILL)
         if os.getppid() == parent:  # else the zygote died before the line above
-            session = _Session(order, _content(MODULE))
+            session = _Session(order, _content(MODULE), engines)
             host = socket.socket(fileno=SOCKET)
             lock_down(order.process_limits())
             while (received := receive_request(host)) is not None:
@@ -69,7 +81,8 @@ def _content(descriptor: int) -> bytes:
 class _Session:
     """The one guest, or the one compilation, of this process. Owned by its only thread."""
 
-    def __init__(self, order: Order, code: bytes) -> None:
+    def __init__(self, order: Order, code: bytes, engines: Engines) -> None:
+        self._engines = engines
         self._order = order
         self._code = code
         self._instance: Instance | None = None
@@ -104,7 +117,9 @@ class _Session:
 
     def _opened(self) -> Instance:
         if self._instance is None:
-            self._instance = Instance(self._code, self._order.guest_limits())
+            limits = self._order.guest_limits()
+            engine = self._engines.get((limits.fuel is not None, limits.stack_bytes))
+            self._instance = Instance(self._code, limits, engine)
             self._code = b""
         return self._instance
 

@@ -17,12 +17,13 @@ from typing import Final, NoReturn
 import wasmtime
 
 from cuttlebone.sandbox.compiling import compile_module
+from cuttlebone.sandbox.engine import new_engine
 from cuttlebone.sandbox.frames import EXIT_STATUS
 from cuttlebone.sandbox.guest import GuestLimits
 from cuttlebone.sandbox.instance import Instance
 from cuttlebone.sandbox.lockdown import ProcessLimits, lock_down
 from cuttlebone.sandbox.orders import Order
-from cuttlebone.sandbox.worker import become_worker
+from cuttlebone.sandbox.worker import Engines, become_worker
 
 ORDER_BYTES_MAX: Final = 4096
 
@@ -38,8 +39,9 @@ class Zygote:
     Invariant: `_status` has one socket for each child that was not waited for yet.
     """
 
-    def __init__(self, orders: socket.socket) -> None:
+    def __init__(self, orders: socket.socket, engines: Engines) -> None:
         self._orders = orders
+        self._engines = engines
         self._status: dict[int, socket.socket] = {}
 
     def run(self) -> None:
@@ -79,7 +81,7 @@ class Zygote:
         if child == 0:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            become_worker(order, connection, module, zygote)
+            become_worker(order, connection, module, zygote, self._engines)
         # The child cannot be waited for before this returns, so its number is still its own.
         handle = os.pidfd_open(child)
         self._status[child] = status
@@ -114,8 +116,13 @@ def report_layers() -> str:
     return told
 
 
-def warm_up() -> None:
+def warm_up() -> Engines:
     """Do once all that wasmtime does lazily, so that a fork need not, and locked down could not."""
+    stack_bytes = GuestLimits().stack_bytes
+    engines = {
+        (metered, stack_bytes): new_engine(metered=metered, stack_bytes=stack_bytes)
+        for metered in (False, True)
+    }
     artefact = compile_module(bytes(wasmtime.wat2wasm(_WARMING)), metered=False)
     instance = Instance(artefact, GuestLimits())
     instance.init(b"{}")
@@ -123,14 +130,16 @@ def warm_up() -> None:
     # Objects that exist now are never collected again: looking at them would copy their pages.
     gc.collect()
     gc.freeze()
+    return engines
 
 
 def main() -> NoReturn:
     """Warm up, tell the host what holds here, serve."""
     orders = socket.socket(fileno=int(sys.argv[1]))
-    warm_up()
+    engines = warm_up()
     orders.send(report_layers().encode())
-    Zygote(orders).run()
+    Zygote(orders, engines).run()
+    signal.set_wakeup_fd(-1)
     sys.exit(0)
 
 
