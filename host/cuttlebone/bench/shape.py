@@ -79,8 +79,7 @@ class Shape:
             for key in map(str, expected):
                 yield ShapeFault(path, f"unknown key {shown(key)}; known here are: {known}", key)
         elif keyword == "required":
-            message = f"{shown(expected)} is missing; it is required here"
-            yield ShapeFault((*path, str(expected)), message)
+            yield ShapeFault((*path, str(expected)), "missing; it is required here")
         else:
             value = _shown_at(path, error.instance)
             yield ShapeFault(path, f"{value} {self._rule(keyword, expected, error.instance)}")

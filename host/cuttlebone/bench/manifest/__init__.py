@@ -1,6 +1,6 @@
 """The run manifest: exactly what was run, so that it can be run again."""
 
 from cuttlebone.bench.manifest.check import check_manifest, manifest_shape_faults
-from cuttlebone.bench.manifest.pins import broken_pins, json_equal
+from cuttlebone.bench.manifest.pins import broken_pins, json_equal, pins_of
 
-__all__ = ["broken_pins", "check_manifest", "json_equal", "manifest_shape_faults"]
+__all__ = ["broken_pins", "check_manifest", "json_equal", "manifest_shape_faults", "pins_of"]

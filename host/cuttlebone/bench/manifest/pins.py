@@ -4,9 +4,15 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from cuttlebone.bench.findings import Finding, finding
+from cuttlebone.bench.sections import section
 from cuttlebone.text.json_values import Json, Path, shown
 
 SETTINGS: Final[Path] = ("workload", "chat_template_kwargs")
+
+
+def pins_of(intake: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Give the pins of an intake: its own template settings."""
+    return section(intake, *SETTINGS)
 
 
 def broken_pins(
