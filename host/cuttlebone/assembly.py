@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from platformdirs import user_cache_path
-
 from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.inference.llama import load_model
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.catalog import Catalog, spec_files_in
 from cuttlebone.jobs.events import Watchers
@@ -50,10 +49,10 @@ def open_host(settings: Settings, *, spec_files: Sequence[Path] | None = None) -
     specs folder or a model file that cannot be used at all; a spec with a fault is only reported.
     """
     models = ResidentModels(
-        {role: _served(path, settings) for role, path in settings.models.items()}
+        {role: _served(role, path, settings) for role, path in settings.models.items()}
     )
     with (
-        Sandbox(settings.cache or user_cache_path("cuttlebone") / "modules") as sandbox,
+        Sandbox(settings.cache_folder / "modules") as sandbox,
         open_host_with(settings, sandbox, models, spec_files=spec_files) as host,
     ):
         yield host
@@ -133,7 +132,5 @@ def _spec_lister(
     return partial(spec_files_in, settings.specs)
 
 
-def _served(path: Path, settings: Settings) -> ServedModel:
-    from cuttlebone.inference.llama import load_model
-
-    return ServedModel(path, InferenceThread(partial(load_model, path, settings)))
+def _served(role: str, path: Path, settings: Settings) -> ServedModel:
+    return ServedModel(path, InferenceThread(partial(load_model, path, settings), name=role))

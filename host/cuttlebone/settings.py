@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Self
 
+from platformdirs import user_cache_path
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -73,7 +74,7 @@ class Settings(BaseSettings):
     models: dict[str, Path] = {}
     """GGUF file of each role."""
     cache: Path | None = None
-    """Folder of compiled modules; None is the user's cache folder."""
+    """Folder for compiled modules and results of trying model files; None is the user's own."""
     jobs_running_max: Count = 4
     jobs_waiting_max: Count = 1_000
     jobs_kept_max: Count = 10_000
@@ -102,3 +103,8 @@ class Settings(BaseSettings):
         tokens_out=10_000_000,
     )
     """What no spec and no request can exceed."""
+
+    @property
+    def cache_folder(self) -> Path:
+        """The folder that `cache` means."""
+        return self.cache or user_cache_path("cuttlebone")

@@ -143,7 +143,7 @@ class Catalog:
 
 def load_spec(spec: Spec, path: Path, *, admit: Admit, limits_max: Limits) -> LoadedSpec:
     """Open, admit and check everything that `spec` names; raise OperatorError with file and reason."""
-    folder = path.resolve().parent
+    folder = path.absolute().parent
     block = _admit_block(folder / spec.block, path, admit)
     try:
         input_schema = read_schema(spec.input, folder)

@@ -18,8 +18,7 @@ from cuttlebone.text import printable
 def load_model(path: Path, settings: Settings) -> LlamaModel:
     """Load a model file as the settings say; raise OperatorError. Takes seconds."""
     options = LlamaOptions(context_tokens_max=settings.context_tokens_max, threads=settings.threads)
-    cache = settings.cache or Path.home() / ".cache" / "cuttlebone"
-    return open_model(path, options, trials=cache / "models")
+    return open_model(path, options, trials=settings.cache_folder / "models")
 
 
 def open_model(path: Path, options: LlamaOptions, *, trials: Path) -> LlamaModel:
