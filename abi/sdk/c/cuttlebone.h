@@ -236,34 +236,42 @@ typedef enum cf_file_kind {
     CF_FILE_BINARY
 } cf_file_kind;
 
+typedef struct cf_infer_done {
+    cf_str text;
+    uint32_t tokens_out;
+    cf_finish finish;
+    uint32_t tokens_in;
+    uint32_t tokens_cached; /* of tokens_in: not evaluated again */
+    uint32_t seed;
+} cf_infer_done;
+
+typedef struct cf_opened {
+    uint32_t handle;
+    uint64_t len; /* bytes in the file */
+    cf_file_kind kind;
+    cf_str format;       /* of an image: png, jpeg, gif or webp */
+    uint32_t pages;      /* of a document */
+    bool has_text_layer; /* of a document */
+} cf_opened;
+
+typedef struct cf_sliced {
+    cf_str text;
+    uint64_t next_offset;
+} cf_sliced;
+
+typedef struct cf_error {
+    cf_str code;
+    cf_str message;
+} cf_error;
+
 typedef struct cf_event {
     cf_event_kind kind;
     cf_json json; /* the whole event, for fields that this header does not know */
-    union {
-        struct {
-            cf_str text;
-            uint32_t tokens_out;
-            cf_finish finish;
-            uint32_t tokens_in;
-            uint32_t tokens_cached; /* of tokens_in: not evaluated again */
-            uint32_t seed;
-        } infer_done;
-        struct {
-            uint32_t handle;
-            uint64_t len; /* bytes in the file */
-            cf_file_kind kind;
-            cf_str format;       /* of an image: png, jpeg, gif or webp */
-            uint32_t pages;      /* of a document */
-            bool has_text_layer; /* of a document */
-        } opened;
-        struct {
-            cf_str text;
-            uint64_t next_offset;
-        } sliced;
-        struct {
-            cf_str code;
-            cf_str message;
-        } error;
+    union {       /* of these, the one that `kind` names; closed and emitted have no fields */
+        cf_infer_done infer_done;
+        cf_opened opened;
+        cf_sliced sliced;
+        cf_error error;
     };
 } cf_event;
 
@@ -680,13 +688,15 @@ static double cf_power_of_ten(uint32_t exponent) {
     return power;
 }
 
+/* value * 10^exponent, in two steps where the power itself would be no finite number. */
 static double cf_scaled(double value, int32_t exponent) {
-    if (exponent < -300) { /* in two steps, so that the divisor is finite */
-        value /= 1e300;
-        exponent = exponent < -600 ? -300 : exponent + 300;
+    bool down = exponent < 0;
+    uint32_t size = (uint32_t)(down ? -exponent : exponent);
+    if (size > 300) {
+        value = down ? value / 1e300 : value * 1e300;
+        size = size > 600 ? 300 : size - 300;
     }
-    if (exponent < 0) return value / cf_power_of_ten((uint32_t)-exponent);
-    return value * cf_power_of_ten(exponent > 511 ? 511 : (uint32_t)exponent);
+    return down ? value / cf_power_of_ten(size) : value * cf_power_of_ten(size);
 }
 
 bool cf_read_f64(cf_json value, double *out) {
@@ -788,6 +798,7 @@ void cf_put_f64(cf_buffer *out, double value) {
         cf_append_byte(out, '-');
         value = -value;
     }
+    if (value > 1.79769313486231e308) value = 1.79769313486231e308; /* never rounded to infinity */
     int32_t exponent = 0; /* value = digits * 10^exponent, with at most 15 digits */
     while (value != 0 && cf_scaled(value, -exponent) >= 1e15) exponent++;
     while (value != 0 && cf_scaled(value, -exponent) < 1e14 && exponent > -330) exponent--;
@@ -1012,23 +1023,33 @@ static cf_file_kind cf_read_file_kind(cf_json value) {
     return CF_FILE_UNKNOWN;
 }
 
-static bool cf_read_opened(cf_json json, cf_event *event) {
-    cf_json kind = cf_get(json, "kind");
-    event->opened.kind = cf_read_file_kind(cf_get(kind, "kind"));
-    cf_read_text(cf_get(kind, "format"), &event->opened.format);
-    cf_read_u32(cf_get(kind, "pages"), &event->opened.pages);
-    cf_read_bool(cf_get(kind, "has_text_layer"), &event->opened.has_text_layer);
-    return cf_read_u32(cf_get(json, "handle"), &event->opened.handle) &&
-           cf_read_u64(cf_get(json, "len"), &event->opened.len);
+static bool cf_read_infer_done(cf_json json, cf_infer_done *out) {
+    out->finish = cf_read_finish(cf_get(json, "finish"));
+    cf_read_u32(cf_get(json, "tokens_in"), &out->tokens_in);
+    cf_read_u32(cf_get(json, "tokens_cached"), &out->tokens_cached);
+    cf_read_u32(cf_get(json, "seed"), &out->seed);
+    return cf_read_text(cf_get(json, "text"), &out->text) &&
+           cf_read_u32(cf_get(json, "tokens_out"), &out->tokens_out);
 }
 
-static bool cf_read_infer_done(cf_json json, cf_event *event) {
-    event->infer_done.finish = cf_read_finish(cf_get(json, "finish"));
-    cf_read_u32(cf_get(json, "tokens_in"), &event->infer_done.tokens_in);
-    cf_read_u32(cf_get(json, "tokens_cached"), &event->infer_done.tokens_cached);
-    cf_read_u32(cf_get(json, "seed"), &event->infer_done.seed);
-    return cf_read_text(cf_get(json, "text"), &event->infer_done.text) &&
-           cf_read_u32(cf_get(json, "tokens_out"), &event->infer_done.tokens_out);
+static bool cf_read_opened(cf_json json, cf_opened *out) {
+    cf_json kind = cf_get(json, "kind");
+    out->kind = cf_read_file_kind(cf_get(kind, "kind"));
+    cf_read_text(cf_get(kind, "format"), &out->format);
+    cf_read_u32(cf_get(kind, "pages"), &out->pages);
+    cf_read_bool(cf_get(kind, "has_text_layer"), &out->has_text_layer);
+    return cf_read_u32(cf_get(json, "handle"), &out->handle) &&
+           cf_read_u64(cf_get(json, "len"), &out->len);
+}
+
+static bool cf_read_sliced(cf_json json, cf_sliced *out) {
+    return cf_read_text(cf_get(json, "text"), &out->text) &&
+           cf_read_u64(cf_get(json, "next_offset"), &out->next_offset);
+}
+
+static bool cf_read_error(cf_json json, cf_error *out) {
+    return cf_read_text(cf_get(json, "code"), &out->code) &&
+           cf_read_text(cf_get(json, "message"), &out->message);
 }
 
 static cf_event_kind cf_read_fields(cf_json json, cf_event *event) {
@@ -1036,19 +1057,11 @@ static cf_event_kind cf_read_fields(cf_json json, cf_event *event) {
     cf_read_text(cf_get(json, "event"), &name);
     if (cf_equal(name, CF("emitted"))) return CF_EMITTED;
     if (cf_equal(name, CF("closed"))) return CF_CLOSED;
-    if (cf_equal(name, CF("opened"))) return cf_read_opened(json, event) ? CF_OPENED : CF_UNKNOWN;
-    if (cf_equal(name, CF("infer_done")))
-        return cf_read_infer_done(json, event) ? CF_INFER_DONE : CF_UNKNOWN;
-    if (cf_equal(name, CF("sliced")))
-        return cf_read_text(cf_get(json, "text"), &event->sliced.text) &&
-                       cf_read_u64(cf_get(json, "next_offset"), &event->sliced.next_offset)
-                   ? CF_SLICED
-                   : CF_UNKNOWN;
-    if (cf_equal(name, CF("error")))
-        return cf_read_text(cf_get(json, "code"), &event->error.code) &&
-                       cf_read_text(cf_get(json, "message"), &event->error.message)
-                   ? CF_ERROR
-                   : CF_UNKNOWN;
+    if (cf_equal(name, CF("sliced")) && cf_read_sliced(json, &event->sliced)) return CF_SLICED;
+    if (cf_equal(name, CF("opened")) && cf_read_opened(json, &event->opened)) return CF_OPENED;
+    if (cf_equal(name, CF("infer_done")) && cf_read_infer_done(json, &event->infer_done))
+        return CF_INFER_DONE;
+    if (cf_equal(name, CF("error")) && cf_read_error(json, &event->error)) return CF_ERROR;
     return CF_UNKNOWN;
 }
 
