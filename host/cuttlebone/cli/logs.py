@@ -11,8 +11,8 @@ from cuttlebone.text import printable
 from cuttlebone_abi import Json
 
 
-def log_to_stderr() -> None:
-    """Send the log of this process to stderr, since stdout is for results."""
+def log_to_stderr(*, level: int) -> None:
+    """Send what this process logs at `level` and above to stderr, since stdout is for results."""
     person = sys.stderr.isatty()
     renderer: Processor = (
         structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
@@ -28,6 +28,7 @@ def log_to_stderr() -> None:
             escape,
             renderer,
         ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )

@@ -1,5 +1,6 @@
 """`cuttlebone run`: one job in a host of its own, without a socket."""
 
+import logging
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -52,7 +53,7 @@ def run(
     Progress and text show on stderr if it is a terminal. Ctrl-C cancels the job. The exit status
     is 0 if the job completed, 1 if it failed, 2 if it was refused and 3 if it was cancelled.
     """
-    log_to_stderr()
+    log_to_stderr(level=logging.WARNING)
     view = EventView(stderr_console())
     watched = sys.stderr.isatty() and not as_json
     with reporting(as_json=as_json):

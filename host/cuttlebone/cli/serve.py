@@ -1,5 +1,6 @@
 """`cuttlebone serve`: a host and its HTTP API, until a stop signal."""
 
+import logging
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -60,7 +61,7 @@ def serve(
     What it serves is said on stderr once it answers; with --json it is one line on stdout instead.
     Every option can be set in the environment as well, see docs/settings.md; a flag wins.
     """
-    log_to_stderr()
+    log_to_stderr(level=logging.INFO)
     with reporting(as_json=as_json):
         settings = settings_with(
             specs=specs,

@@ -1,12 +1,15 @@
 """A job's events for a person who watches: states, progress and text as they come."""
 
+from typing import Final
+
 from rich.console import Console
 from rich.text import Text
 
 from cuttlebone.cli.output import json_text, shown
 from cuttlebone_abi import Json
 
-_STYLES = {"completed": "green", "failed": "red", "cancelled": "yellow"}
+# The result says these, with the reason, so the status event before it needs no line.
+_FINAL_STYLES: Final = {"completed": "green", "failed": "red", "cancelled": "yellow"}
 
 
 class EventView:
@@ -27,12 +30,13 @@ class EventView:
             case "token", {"text": str(text)}:
                 self._write(Text(shown(text), "italic"), end="")
                 self._in_text = True
-            case "status", {"status": str(status)}:
-                self._line("●", Text(shown(status), _STYLES.get(status, "bold")))
+            case "status", {"status": str(status)} if status not in _FINAL_STYLES:
+                self._line("●", Text(shown(status), "bold"))
             case "progress", _:
                 self._line("→", Text(shown(_phrase(data))))
             case "result", {"status": str(status)}:
-                self._line("●", Text(shown(status), _STYLES.get(status, "bold")))
+                style = _FINAL_STYLES.get(status, "bold")
+                self._line("●", Text(shown(status + _reason(data)), style))
             case "gap", _:
                 self._line("…", Text("some events were dropped", "yellow"))
             case _:
@@ -66,6 +70,14 @@ def _phrase(progress: Json) -> str:
             )
         case _:
             return json_text(progress, pretty=False)
+
+
+def _reason(envelope: Json) -> str:
+    match envelope:
+        case {"error": {"code": str(code), "message": str(message)}}:
+            return f", {code}: {message}"
+        case _:
+            return ""
 
 
 def stderr_console() -> Console:

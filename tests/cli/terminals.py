@@ -1,0 +1,95 @@
+"""The command line as a user has it: in this process, in one of its own, or on a terminal."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from cuttlebone_abi import Json
+
+COMMAND = (sys.executable, "-m", "cuttlebone")
+BOUND_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def result(self) -> Json:
+        """What it wrote to stdout, which is JSON."""
+        return json.loads(self.out)
+
+    @property
+    def complaint(self) -> Json:
+        """The last line of stderr, which is a JSON complaint."""
+        return json.loads(self.err.splitlines()[-1])["error"]
+
+
+def run_process(*arguments: str, stdin: bytes = b"", **environment: str) -> Ended:
+    """Run the command in a process of its own, without a terminal."""
+    ended = subprocess.run(
+        [*COMMAND, *arguments],
+        input=stdin,
+        capture_output=True,
+        timeout=BOUND_S,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the command with its output in pipes, and end it with the test."""
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+class OnTerminal:
+    """A command whose stderr is a terminal. Owned by one test."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._terminal, inside = pty.openpty()
+        self.process = subprocess.Popen(
+            [*COMMAND, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=inside,
+            env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"},
+        )
+        os.close(inside)
+        self.shown = ""
+
+    def read_until(self, text: str) -> None:
+        """Wait until the terminal has shown `text`."""
+        while text not in self.shown:
+            ready, _, _ = select.select([self._terminal], [], [], BOUND_S)
+            assert ready, f"{text!r} never came; seen: {self.shown!r}"
+            data = os.read(self._terminal, 65536)
+            assert data, f"{text!r} never came; seen: {self.shown!r}"
+            self.shown += data.decode()
+
+    def end(self) -> Ended:
+        """Wait for the end of the command."""
+        out, _ = self.process.communicate(timeout=BOUND_S)
+        with suppress(OSError):  # How Linux says that the other side is closed.
+            while data := os.read(self._terminal, 65536):
+                self.shown += data.decode()
+        os.close(self._terminal)
+        return Ended(self.process.returncode, out.decode(), self.shown)
