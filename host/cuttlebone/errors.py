@@ -58,7 +58,9 @@ class ProblemCode(StrEnum):
     NOT_FINAL = "not_final"
     QUEUE_FULL = "queue_full"
     FORBIDDEN_HOST = "forbidden_host"
+    FORBIDDEN_ORIGIN = "forbidden_origin"
     STOPPING = "stopping"
+    MISCONFIGURED = "misconfigured"
     INTERNAL = "internal"
 
 

@@ -1,0 +1,6 @@
+"""The HTTP API: routes over the job service, and the server that runs them. Knows jobs, nothing below."""
+
+from cuttlebone.api.app import create_app
+from cuttlebone.api.server import HttpServer, listen
+
+__all__ = ["HttpServer", "create_app", "listen"]

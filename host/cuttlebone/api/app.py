@@ -1,0 +1,64 @@
+"""The application: all routes over one job service, the guard around them, the problem documents."""
+
+from typing import Final
+
+from fastapi import FastAPI, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from cuttlebone.api.documents import openapi_document
+from cuttlebone.api.event_routes import router as event_routes
+from cuttlebone.api.guard import Guard, LastResort
+from cuttlebone.api.health_routes import router as health_routes
+from cuttlebone.api.job_routes import router as job_routes
+from cuttlebone.api.problems import refuse
+from cuttlebone.api.spec_routes import router as spec_routes
+from cuttlebone.api.subscribers import Subscribers
+from cuttlebone.errors import CallerError, OperatorError
+from cuttlebone.jobs.service import JobService
+from cuttlebone_abi import dump_json
+
+OPENAPI_PATH: Final = "/openapi.json"
+
+_REFUSED: Final = (CallerError, OperatorError, RequestValidationError, HTTPException)
+
+
+def create_app(
+    service: JobService, *, version: str, body_bytes_max: int, hosts: tuple[str, ...] = ()
+) -> FastAPI:
+    """Serve `service` over HTTP.
+
+    `hosts` are names, as they stand in URLs, under which the host may be addressed besides the
+    loopback ones: `127.0.0.5`, `[::1]`. A body of more than `body_bytes_max` bytes is refused.
+    """
+    app = FastAPI(
+        title="Cuttlebone",
+        summary="Sandboxed WebAssembly jobs beside a local language model",
+        version=version,
+        # The document is served by a route below, and pages that load scripts from elsewhere by none.
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    app.state.subscribers = Subscribers()
+    app.state.body_bytes_max = body_bytes_max
+    for router in (job_routes, event_routes, spec_routes, health_routes):
+        app.include_router(router)
+    _serve_document(app)
+    for error in _REFUSED:
+        app.add_exception_handler(error, refuse)
+    # The one added last is outermost.
+    app.add_middleware(Guard, hosts=hosts)
+    app.add_middleware(LastResort)
+    return app
+
+
+def _serve_document(app: FastAPI) -> None:
+    document = dump_json(openapi_document(app))
+
+    async def show_document() -> Response:
+        return Response(document, media_type="application/json")
+
+    app.add_api_route(OPENAPI_PATH, show_document, methods=["GET"], include_in_schema=False)

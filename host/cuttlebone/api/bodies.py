@@ -1,0 +1,130 @@
+"""Request bodies: received within a limit, parsed exactly, checked with a pointer to each fault."""
+
+import difflib
+from typing import Annotated, Final, TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
+
+from cuttlebone.errors import CallerError, FieldFault, ProblemCode
+from cuttlebone.jobs.job import Submission
+from cuttlebone.settings import Limits
+from cuttlebone.text import printable
+from cuttlebone.text.json_values import pointer
+from cuttlebone_abi import Json, MalformedMessage, load_json
+
+LABELS_MAX: Final = 16
+LABEL_KEY: Final = "[A-Za-z0-9._/-]{1,64}"
+LABEL_VALUE_CHARS_MAX: Final = 256
+
+_MEDIA_TYPE: Final = "application/json"
+
+T = TypeVar("T", bound=BaseModel)
+
+LabelKey = Annotated[str, StringConstraints(pattern=f"^{LABEL_KEY}$")]
+LabelValue = Annotated[str, StringConstraints(max_length=LABEL_VALUE_CHARS_MAX)]
+
+
+class SubmissionBody(BaseModel):
+    """What to run, and on what."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    spec: str = Field(description="Name of a spec; GET /v1/specs lists them.")
+    input: Json = Field(description="Any JSON value that fits the input schema of the spec.")
+    limits: Limits | None = Field(
+        None,
+        description="Narrows the limits of the spec for this job; a higher value changes nothing.",
+    )
+    labels: dict[LabelKey, LabelValue] = Field(
+        {},
+        max_length=LABELS_MAX,
+        description="Kept with the job, to find it again. The host gives them no meaning.",
+    )
+
+    def submission(self) -> Submission:
+        """What the job service takes."""
+        return Submission(
+            spec=self.spec, input=self.input, limits=self.limits, labels=dict(self.labels)
+        )
+
+
+async def submission_body(request: Request) -> SubmissionBody:
+    """Read the body of a submission; raise CallerError."""
+    data = await receive_json(request, bytes_max=request.app.state.body_bytes_max)
+    return parse_body(SubmissionBody, data)
+
+
+async def receive_json(request: Request, *, bytes_max: int) -> bytes:
+    """Take in a JSON body, never holding more than `bytes_max` of it; raise CallerError.
+
+    Not the framework's own limit: that one answers in plain text.
+    """
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != _MEDIA_TYPE:
+        raise CallerError(
+            ProblemCode.UNSUPPORTED_MEDIA_TYPE,
+            f"send the body as `Content-Type: {_MEDIA_TYPE}`, not as {printable(media_type)!r}",
+        )
+    if "content-encoding" in request.headers:
+        raise CallerError(
+            ProblemCode.UNSUPPORTED_MEDIA_TYPE, "send the body without a `Content-Encoding`"
+        )
+    too_large = CallerError(
+        ProblemCode.BODY_TOO_LARGE,
+        f"a body has at most {bytes_max} bytes (`body_bytes_max`); "
+        "give the path of a file instead of its content",
+    )
+    # The announced length only saves the trouble: what really comes is counted as well.
+    announced = request.headers.get("content-length", "0")
+    if announced.isdecimal() and int(announced) > bytes_max:
+        raise too_large
+    received = bytearray()
+    async for chunk in request.stream():
+        received += chunk
+        if len(received) > bytes_max:
+            raise too_large
+    return bytes(received)
+
+
+def parse_body(model: type[T], data: bytes) -> T:
+    """Parse and check a body; raise CallerError `malformed_json` or `invalid_body`."""
+    try:
+        value = load_json(data)
+    except MalformedMessage as error:
+        raise CallerError(ProblemCode.MALFORMED_JSON, error.reason) from None
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        faults = tuple(_fault(model, one) for one in error.errors(include_url=False))
+    first = faults[0]
+    raise CallerError(
+        ProblemCode.INVALID_BODY,
+        f"{first.pointer or 'the body'}: {first.message}"
+        + (f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""),
+        faults=faults,
+    )
+
+
+def _fault(model: type[BaseModel], fault: ErrorDetails) -> FieldFault:
+    # A key of an object that breaks a rule is marked with one more part, which is no key.
+    location = tuple(part for part in fault["loc"] if part != "[key]")
+    match fault["type"]:
+        case "extra_forbidden":
+            message = f"unknown key{_suggestion(model, location)}"
+        case "missing":
+            message = "this key is required and missing"
+        case "model_type" | "dict_type":
+            message = "should be an object"
+        case _:
+            message = fault["msg"].replace("Input should", "should")
+    return FieldFault(printable(pointer(location)), message)
+
+
+def _suggestion(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    known = Limits if location[0] == "limits" and len(location) > 1 else model
+    near = difflib.get_close_matches(str(location[-1]), known.model_fields, n=1)
+    if near:
+        return f"; did you mean `{near[0]}`?"
+    return f"; known keys are {', '.join(f'`{name}`' for name in known.model_fields)}"

@@ -1,0 +1,142 @@
+"""The OpenAPI document: what each route may answer, with an example of everything."""
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from cuttlebone.api.bodies import SubmissionBody
+from cuttlebone.api.examples import EVENTS, PROBLEM_DETAILS, PROBLEM_INSTANCE, SUBMISSIONS
+from cuttlebone.api.problems import KINDS, MEDIA_TYPE, Problem, problem_of
+from cuttlebone.errors import CallerError, ProblemCode
+from cuttlebone_abi import Json, dump_json, load_json
+
+Described: TypeAlias = dict[str, Any]
+"""A part of an OpenAPI document."""
+
+_EVERYWHERE: Final = (
+    ProblemCode.BAD_REQUEST,
+    ProblemCode.FORBIDDEN_HOST,
+    ProblemCode.FORBIDDEN_ORIGIN,
+    ProblemCode.INTERNAL,
+)
+
+_HEADERS: Final[Mapping[str, Described]] = {
+    "Location": {"description": "Path of the job.", "schema": {"type": "string"}},
+    "Retry-After": {
+        "description": "Seconds after which to look again; absent when the job has ended.",
+        "schema": {"type": "integer"},
+    },
+}
+
+_TAGS: Final = (
+    {"name": "jobs", "description": "Submit, follow, cancel."},
+    {"name": "specs", "description": "What can be submitted."},
+    {"name": "models", "description": "What serves inference."},
+    {"name": "health", "description": "For whoever watches over the host."},
+)
+
+
+def answer(
+    description: str,
+    examples: Mapping[str, Json],
+    model: type[BaseModel] | None = None,
+    *,
+    headers: tuple[str, ...] = (),
+) -> Described:
+    """Describe an answer; `model` is needed where it is not the answer that the route declares."""
+    described: Described = {
+        "description": description,
+        "content": {"application/json": {"examples": _named(examples)}},
+        "headers": {name: _HEADERS[name] for name in headers},
+    }
+    return described if model is None else {**described, "model": model}
+
+
+def event_answer() -> Described:
+    """Describe a stream of events."""
+    return {
+        "description": "A snapshot of the job, then its events.",
+        "content": {"text/event-stream": {"examples": _named({"events": EVENTS})}},
+    }
+
+
+def problems(*codes: ProblemCode) -> dict[int | str, Described]:
+    """Describe the refusals of a route, by status; those that every route has are added."""
+    by_status: dict[int | str, dict[str, Json]] = {}
+    for code in dict.fromkeys((*codes, *_EVERYWHERE)):
+        example = problem_of(CallerError(code, PROBLEM_DETAILS[code]), PROBLEM_INSTANCE)
+        by_status.setdefault(KINDS[code].status, {})[code] = example.model_dump(mode="json")
+    described = {
+        status: _refusal("; ".join(one["title"] for one in examples.values()) + ".", examples)
+        for status, examples in sorted(by_status.items(), key=lambda item: int(item[0]))
+    }
+    return {**described, "default": _refusal("Any other refusal.", {})}
+
+
+def submission_request() -> Described:
+    """Describe the body of a submission. It is parsed by hand, so the framework cannot."""
+    return {
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {
+                    "schema": _reference(SubmissionBody),
+                    "examples": _named(SUBMISSIONS),
+                }
+            },
+        }
+    }
+
+
+def openapi_document(app: FastAPI) -> Described:
+    """Write the OpenAPI document of all routes of `app`."""
+    document: Described = get_openapi(
+        title=app.title,
+        version=app.version,
+        summary=app.summary,
+        description=app.description,
+        routes=app.routes,
+        tags=[dict(tag) for tag in _TAGS],
+    )
+    _, by_hand = models_json_schema(
+        [(SubmissionBody, "validation"), (Problem, "serialization")],
+        ref_template="#/components/schemas/{model}",
+    )
+    for name, schema in by_hand["$defs"].items():
+        document["components"]["schemas"].setdefault(name, schema)
+    _unwrap_examples(document)
+    return document
+
+
+def _refusal(description: str, examples: Mapping[str, Json]) -> Described:
+    return {
+        "description": description,
+        "content": {MEDIA_TYPE: {"schema": _reference(Problem), "examples": _named(examples)}},
+    }
+
+
+def _named(examples: Mapping[str, Json]) -> Described:
+    """Examples as JSON text: the framework drops every null from the document that it writes."""
+    return {name: {"value": dump_json(value).decode()} for name, value in examples.items()}
+
+
+def _unwrap_examples(part: Json) -> None:
+    """Put the value of each example in place of its text."""
+    match part:
+        case {"examples": dict(examples)}:
+            for example in examples.values():
+                example["value"] = load_json(example["value"].encode())
+        case dict():
+            for child in part.values():
+                _unwrap_examples(child)
+        case list():
+            for child in part:
+                _unwrap_examples(child)
+
+
+def _reference(model: type[BaseModel]) -> Described:
+    return {"$ref": f"#/components/schemas/{model.__name__}"}

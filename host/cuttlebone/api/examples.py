@@ -1,0 +1,210 @@
+"""Examples of every request and answer, for the OpenAPI document."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from cuttlebone.errors import ProblemCode
+from cuttlebone.settings import Limits
+from cuttlebone_abi import Json
+
+_ID: Final = "3f0c6a1e5b7d4c2f9a8e1d0b6c5f4a3e"
+_PATH: Final = f"/v1/jobs/{_ID}"
+_DIGEST: Final = "sha256:" + "7d865e959b2466918c9863afca942d0fb89d7c9ac0c99bafc3749504ded97730"
+_LIMITS: Final[Json] = Limits(time_ms=30_000).model_dump()
+
+SUBMISSIONS: Final[Mapping[str, Json]] = MappingProxyType(
+    {
+        "least": {"spec": "summarize", "input": {"path": "report.txt"}},
+        "all": {
+            "spec": "summarize",
+            "input": {"path": "report.txt"},
+            "limits": {"time_ms": 30_000, "tokens_out": 512},
+            "labels": {"team": "research"},
+        },
+    }
+)
+
+_USAGE: Final[Json] = {
+    "tokens_in": 1423,
+    "tokens_out": 61,
+    "duration_ms": 2874,
+    "model": "smollm2",
+}
+
+ENVELOPES: Final[Mapping[str, Json]] = MappingProxyType(
+    {
+        "completed": {
+            "status": "completed",
+            "result": {"summary": "The report compares three ways of storing grain."},
+            "usage": _USAGE,
+        },
+        "failed": {
+            "status": "failed",
+            "error": {"code": "timeout", "message": "time_ms: the job ran for 30000 ms"},
+            "usage": _USAGE,
+        },
+        "cancelled": {
+            "status": "cancelled",
+            "error": {"code": "cancelled", "message": "cancelled by request"},
+            "usage": _USAGE,
+        },
+    }
+)
+
+_SUMMARY: Final[dict[str, Json]] = {
+    "id": _ID,
+    "spec": "summarize",
+    "status": "queued",
+    "attempt": 0,
+    "created_at": "2026-01-31T09:30:00.125000Z",
+    "started_at": None,
+    "finished_at": None,
+    "labels": {"team": "research"},
+    "cancel_requested": False,
+    "links": {
+        "self": _PATH,
+        "events": f"{_PATH}/events",
+        "result": f"{_PATH}/result",
+        "cancel": f"{_PATH}/cancel",
+        "spec": "/v1/specs/summarize",
+    },
+}
+
+_QUEUED: Final[dict[str, Json]] = {
+    **_SUMMARY,
+    "queue": {"position": 2, "waiting_for": "a free job thread"},
+    "progress": None,
+    "limits": _LIMITS,
+    "accounting": None,
+    "envelope": None,
+}
+
+_RUNNING: Final[dict[str, Json]] = {
+    **_QUEUED,
+    "status": "running",
+    "attempt": 1,
+    "started_at": "2026-01-31T09:30:01.500000Z",
+    "queue": None,
+    "progress": {"windows_done": 3, "windows": 8},
+}
+
+_COMPLETED: Final[dict[str, Json]] = {
+    **_RUNNING,
+    "status": "completed",
+    "finished_at": "2026-01-31T09:30:04.374000Z",
+    "progress": {"windows_done": 8, "windows": 8},
+    "accounting": {
+        "queue_ms": 1375,
+        "guest_ms": 12,
+        "infer_ms": 2840,
+        "infer_wait_ms": 3,
+        "host_ms": 22,
+        "steps": 29,
+        "memory_bytes_peak": 1_114_112,
+        "tokens_cached": 96,
+    },
+    "envelope": ENVELOPES["completed"],
+}
+
+JOBS: Final[Mapping[str, Json]] = MappingProxyType(
+    {"queued": _QUEUED, "running": _RUNNING, "completed": _COMPLETED}
+)
+
+JOB_PAGE: Final[Json] = {"jobs": [_SUMMARY], "cursor": "eyJiZWZvcmUiOiIzZjBjIn0"}
+
+EVENTS: Final = (
+    'event: snapshot\ndata: {"id":"3f0c…","status":"running",…}\n\n'
+    'event: status\ndata: {"status":"queued"}\nid: 1\n\n'
+    'event: status\ndata: {"status":"running"}\nid: 2\n\n'
+    'event: progress\ndata: {"windows_done":1,"windows":8}\nid: 3\n\n'
+    'event: token\ndata: {"text":"The"}\nid: 4\n\n'
+    ": ping\n\n"
+    'event: status\ndata: {"status":"completed"}\nid: 5\n\n'
+    'event: result\ndata: {"status":"completed","result":…,"usage":…}\nid: 6\n\n'
+)
+
+SPEC: Final[Json] = {
+    "name": "summarize",
+    "description": "Use when the agent needs a summary of a local text file.",
+    "model": "smollm2",
+    "block": {"digest": _DIGEST, "size_bytes": 8412, "abi_version": 1},
+    "signature": {"input": "{path: text}", "output": "{summary: text}"},
+    "input_schema": {
+        "type": "object",
+        "required": ["path"],
+        "properties": {"path": {"type": "string"}},
+    },
+    "output_schema": {"type": "object", "required": ["summary"]},
+    "limits": _LIMITS,
+    "grants": {"read": ["./docs"], "follow_symlinks": False},
+    "data_policy": "local_only",
+    "links": {"self": "/v1/specs/summarize", "jobs": "/v1/jobs?spec=summarize"},
+}
+
+SPECS: Final[Json] = {
+    "specs": [SPEC],
+    "unusable": [
+        {
+            "file": "translate.yaml",
+            "fault": "specs/translate.yaml:3: unknown key `modle`; did you mean `model`?",
+        }
+    ],
+}
+
+MODELS: Final[Json] = {
+    "models": [
+        {
+            "role": "smollm2",
+            "state": "ready",
+            "reason": None,
+            "file": "SmolLM2-135M-Instruct.Q4_1.gguf",
+            "context_tokens": 2048,
+        }
+    ]
+}
+
+HEALTH: Final[Json] = {"status": "alive", "version": "0.1.0"}
+READY: Final[Json] = {"ready": True, "reasons": []}
+NOT_READY: Final[Json] = {"ready": False, "reasons": ["the model `smollm2` is loading"]}
+
+PROBLEM_INSTANCE: Final = "/v1/jobs"
+PROBLEM_DETAILS: Final[Mapping[ProblemCode, str]] = MappingProxyType(
+    {
+        ProblemCode.BAD_REQUEST: "`limit` in the query: should be less than or equal to 200, but is '999'",
+        ProblemCode.MALFORMED_JSON: "not valid JSON: expected value at line 1 column 9",
+        ProblemCode.INVALID_BODY: "/inputs: unknown key; did you mean `input`?",
+        ProblemCode.SCHEMA_VALIDATION_FAILED: (
+            'the input does not fit the spec `summarize`: "path" is a required property'
+        ),
+        ProblemCode.UNSUPPORTED_MEDIA_TYPE: (
+            "send the body as `Content-Type: application/json`, not as 'text/plain'"
+        ),
+        ProblemCode.BODY_TOO_LARGE: (
+            "a body has at most 65536 bytes (`body_bytes_max`); "
+            "give the path of a file instead of its content"
+        ),
+        ProblemCode.UNKNOWN_ROUTE: "nothing is at /v2; GET /openapi.json lists what there is",
+        ProblemCode.METHOD_NOT_ALLOWED: "this path takes GET, POST, not DELETE",
+        ProblemCode.UNKNOWN_JOB: f"there is no job '{_ID}', or it was forgotten",
+        ProblemCode.UNKNOWN_SPEC: "no spec is named 'sumarize'; GET /v1/specs lists them",
+        ProblemCode.SPEC_UNUSABLE: (
+            "the spec 'translate' has a fault that the operator of this host has to mend"
+        ),
+        ProblemCode.NOT_FINAL: f"the job is running; wait for it with GET {_PATH}?wait=30",
+        ProblemCode.QUEUE_FULL: "1000 jobs wait already (`jobs_waiting_max`); try again later",
+        ProblemCode.FORBIDDEN_HOST: (
+            "this host does not answer as 'example.org', only as 127.0.0.1, [::1], localhost"
+        ),
+        ProblemCode.FORBIDDEN_ORIGIN: (
+            "web pages of 'https://example.org' may not use this host; "
+            "programs leave the `Origin` header out"
+        ),
+        ProblemCode.STOPPING: "this host is stopping; submit again when it is back",
+        ProblemCode.MISCONFIGURED: (
+            "the operator of this host has to mend this: "
+            "the specs folder specs cannot be read: No such file or directory"
+        ),
+        ProblemCode.INTERNAL: "a fault of the host; its log has the details under 5c1d0f3a9b7e",
+    }
+)

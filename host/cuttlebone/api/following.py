@@ -1,0 +1,102 @@
+"""Following a job without holding a thread: until it ends, or event by event."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from fastapi import Request
+from fastapi.sse import ServerSentEvent
+from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+
+from cuttlebone.api.subscribers import Subscription
+from cuttlebone.errors import CallerError
+from cuttlebone.jobs.events import EventKind, JobEvent
+from cuttlebone.jobs.job import Job
+from cuttlebone.jobs.service import JobService
+from cuttlebone_abi import Json, dump_json
+
+RECONNECT_MS: Final = 2_000
+"""When a client should come back to a host that has stopped."""
+
+# JSON allows these as they are, but not every client splits lines only where it should.
+_LINE_ENDS: Final = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+
+async def until_final(
+    request: Request, service: JobService, subscription: Subscription, job_id: str, wait_s: float
+) -> Job:
+    """Return the job when it has ended, after `wait_s`, or when host or client go; raise CallerError."""
+    client_gone = asyncio.create_task(_disconnected(request))
+    client_gone.add_done_callback(lambda _: subscription.wake())
+    try:
+        async with asyncio.timeout(wait_s):
+            while True:
+                subscription.begin_look()
+                job = await run_in_threadpool(service.get, job_id)
+                if job.status.final or subscription.closed or client_gone.done():
+                    return job
+                await subscription.changed()
+    except TimeoutError:
+        return await run_in_threadpool(service.get, job_id)
+    finally:
+        client_gone.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a look at a job has found."""
+
+    events: Sequence[JobEvent]
+    ended: bool
+    """No further events will come. Decided before the events were read."""
+    forgotten: bool = False
+
+
+def _look(service: JobService, job_id: str, after: int) -> _Look:
+    try:
+        ended = service.get(job_id).status.final
+    except CallerError:
+        return _Look((), ended=True, forgotten=True)
+    return _Look(service.events(job_id, after=after), ended)
+
+
+async def event_stream(
+    service: JobService, subscription: Subscription, snapshot: BaseModel, job_id: str, after: int
+) -> AsyncIterator[ServerSentEvent]:
+    """Yield a snapshot, then the events with numbers above `after` until the result.
+
+    It ends early when the host stops, and when a slow reader is overtaken by the host's
+    forgetting of the job; each is said.
+    """
+    yield ServerSentEvent(event="snapshot", raw_data=_data(snapshot))
+    while True:
+        subscription.begin_look()
+        found = await run_in_threadpool(_look, service, job_id, after)
+        for event in found.events:
+            yield ServerSentEvent(
+                id=str(event.number), event=event.kind, raw_data=_data(event.data)
+            )
+            after = event.number
+            if event.kind is EventKind.RESULT:
+                return
+        if subscription.closed:
+            yield ServerSentEvent(comment="the host is stopping", retry=RECONNECT_MS)
+            return
+        if found.forgotten:
+            yield ServerSentEvent(event="gap", raw_data=_data({"after": after}))
+            return
+        if not found.events:
+            if found.ended:
+                return
+            await subscription.changed()
+
+
+def _data(value: Json | BaseModel) -> str:
+    return dump_json(value).decode().translate(_LINE_ENDS)

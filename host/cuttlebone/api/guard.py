@@ -1,0 +1,124 @@
+"""What stands around all routes: who may ask at all, and what happens to an error nobody foresaw."""
+
+import asyncio
+import re
+import uuid
+from collections.abc import Iterable
+from typing import Final
+
+import structlog
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from cuttlebone.api.problems import refusal
+from cuttlebone.errors import CallerError, ProblemCode
+from cuttlebone.text import printable
+
+LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+RETRY_AFTER_S: Final = 5
+"""When to come back to a host that has stopped."""
+
+_HOST: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]+)(?::[0-9]{1,5})?")
+
+_log = structlog.get_logger(__name__)
+
+
+class Guard:
+    """Refuses what a web page could make a browser send here. Immutable.
+
+    A page whose name is made to resolve to this machine (DNS rebinding) gives itself away by
+    its `Host`; any other page by its `Origin`. There are no CORS headers, so no page of another
+    origin can read an answer either.
+    """
+
+    def __init__(self, app: ASGIApp, *, hosts: Iterable[str]) -> None:
+        """`hosts` are the names, as they stand in URLs, under which this host may be addressed."""
+        self._app = app
+        self._hosts = LOOPBACK_NAMES | {name.lower() for name in hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        fault = self._fault(Headers(scope=scope)) if scope["type"] == "http" else None
+        if fault is None:
+            await self._app(scope, receive, send)
+        else:
+            await refusal(fault, scope)(scope, receive, send)
+
+    def _fault(self, headers: Headers) -> CallerError | None:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1:
+            return CallerError(
+                ProblemCode.BAD_REQUEST,
+                f"a request has one `Host` header, this one has {len(hosts)}",
+            )
+        host = hosts[0].lower()
+        name = _HOST.fullmatch(host)
+        if name is None or name[1] not in self._hosts:
+            return CallerError(
+                ProblemCode.FORBIDDEN_HOST,
+                f"this host does not answer as {printable(host)!r}, "
+                f"only as {', '.join(sorted(self._hosts))}",
+            )
+        origin = headers.get("origin")
+        if origin is not None and origin.lower() != f"http://{host}":
+            return CallerError(
+                ProblemCode.FORBIDDEN_ORIGIN,
+                f"web pages of {printable(origin)!r} may not use this host; "
+                "programs leave the `Origin` header out",
+            )
+        return None
+
+
+class LastResort:
+    """Turns an error that nobody foresaw into a 500 with a reference to the log. Immutable."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; answer it if nothing else does."""
+        started = False
+
+        async def send_noting_start(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_noting_start)
+        except ClientDisconnect:
+            return  # nobody is there to be answered
+        except asyncio.CancelledError:
+            # The host is stopping, and the time for requests under way is over.
+            if not started:
+                await refusal(_stopping(), scope)(scope, receive, send)
+            raise
+        except Exception:  # the last resort of a request: it is answered, and the host goes on
+            error = _logged(scope)
+            if started:
+                raise  # the rest of an answer is missing: only a cut connection says so
+            await refusal(error, scope)(scope, receive, send)
+
+
+def _stopping() -> CallerError:
+    return CallerError(
+        ProblemCode.STOPPING,
+        "this host stopped before it could answer; "
+        "whether it did what was asked shows when it is back",
+        retry_after_s=RETRY_AFTER_S,
+    )
+
+
+def _logged(scope: Scope) -> CallerError:
+    reference = uuid.uuid4().hex[:12]
+    _log.exception(
+        "a request met a fault of the host",
+        method=scope.get("method"),
+        path=printable(scope.get("path", "")),
+        reference=reference,
+    )
+    return CallerError(
+        ProblemCode.INTERNAL, f"a fault of the host; its log has the details under {reference}"
+    )

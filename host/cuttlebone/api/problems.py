@@ -1,0 +1,159 @@
+"""Refusals as problem documents (RFC 9457), and the one mapping from problem codes to HTTP statuses."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+from starlette.types import Scope
+
+from cuttlebone.errors import CallerError, OperatorError, ProblemCode
+from cuttlebone.text import printable
+from cuttlebone_abi import dump_json
+
+MEDIA_TYPE: Final = "application/problem+json"
+
+_METHODS: Final = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemKind:
+    """What all problems of one code have in common."""
+
+    status: int
+    title: str
+
+
+KINDS: Final[Mapping[ProblemCode, ProblemKind]] = MappingProxyType(
+    {
+        ProblemCode.BAD_REQUEST: ProblemKind(400, "The request makes no sense"),
+        ProblemCode.MALFORMED_JSON: ProblemKind(400, "The body is not JSON"),
+        ProblemCode.FORBIDDEN_HOST: ProblemKind(403, "The request is addressed to another host"),
+        ProblemCode.FORBIDDEN_ORIGIN: ProblemKind(403, "The request comes from a foreign web page"),
+        ProblemCode.UNKNOWN_ROUTE: ProblemKind(404, "There is nothing at this path"),
+        ProblemCode.UNKNOWN_JOB: ProblemKind(404, "There is no such job"),
+        ProblemCode.UNKNOWN_SPEC: ProblemKind(404, "There is no such spec"),
+        ProblemCode.METHOD_NOT_ALLOWED: ProblemKind(405, "This path does not take this method"),
+        ProblemCode.NOT_FINAL: ProblemKind(409, "The job has not ended yet"),
+        ProblemCode.BODY_TOO_LARGE: ProblemKind(413, "The body is too large"),
+        ProblemCode.UNSUPPORTED_MEDIA_TYPE: ProblemKind(415, "The body has the wrong type"),
+        ProblemCode.INVALID_BODY: ProblemKind(422, "The body does not have its documented shape"),
+        ProblemCode.SCHEMA_VALIDATION_FAILED: ProblemKind(422, "The input does not fit the spec"),
+        ProblemCode.QUEUE_FULL: ProblemKind(429, "Too many jobs are waiting"),
+        ProblemCode.INTERNAL: ProblemKind(500, "The host has a fault"),
+        ProblemCode.SPEC_UNUSABLE: ProblemKind(503, "The spec cannot be served"),
+        ProblemCode.MISCONFIGURED: ProblemKind(503, "The host is set up wrongly"),
+        ProblemCode.STOPPING: ProblemKind(503, "The host is stopping"),
+    }
+)
+
+
+class FieldProblem(BaseModel):
+    """One place in the body that is wrong."""
+
+    model_config = ConfigDict(frozen=True)
+
+    pointer: str = Field(description="JSON Pointer (RFC 6901) into the body; empty is all of it.")
+    message: str
+
+
+class Problem(BaseModel):
+    """A request that was refused. Nothing was changed."""
+
+    model_config = ConfigDict(frozen=True)
+
+    type: str = Field(description="A URI for `code`. It names the problem and leads nowhere.")
+    title: str = Field(description="What all problems of this code have in common.")
+    status: int
+    detail: str = Field(description="What is wrong this time, and what to do.")
+    code: ProblemCode
+    instance: str = Field(description="The path that was asked for.")
+    errors: tuple[FieldProblem, ...] = Field(description="Where the body is wrong, if it is.")
+
+
+def problem_of(error: CallerError, instance: str) -> Problem:
+    """Write a refusal of a request to the path `instance` as a document."""
+    kind = KINDS[error.code]
+    return Problem(
+        type=f"urn:cuttlebone:problem:{error.code}",
+        title=kind.title,
+        status=kind.status,
+        detail=error.message,
+        code=error.code,
+        instance=instance,
+        errors=tuple(
+            FieldProblem(pointer=fault.pointer, message=fault.message) for fault in error.faults
+        ),
+    )
+
+
+def refusal(error: CallerError, scope: Scope) -> Response:
+    """The response that refuses the request of `scope`."""
+    # As it stood in the request line: percent-encoded, so that no path can break a line.
+    instance = scope.get("raw_path", b"").decode("ascii", "replace")
+    problem = problem_of(error, instance)
+    headers = {"Cache-Control": "no-store"}
+    if error.retry_after_s is not None:
+        headers["Retry-After"] = str(error.retry_after_s)
+    if error.code is ProblemCode.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods_allowed(scope))
+    return Response(dump_json(problem), problem.status, headers, MEDIA_TYPE)
+
+
+async def refuse(request: Request, error: Exception) -> Response:
+    """Answer a request whose handling ended in one of the errors that `as_caller_error` knows."""
+    return refusal(as_caller_error(error, request), request.scope)
+
+
+def as_caller_error(error: Exception, request: Request) -> CallerError:
+    """What to tell the caller; an error that nobody foresaw is raised again."""
+    match error:
+        case CallerError():
+            return error
+        case OperatorError():
+            return CallerError(
+                ProblemCode.MISCONFIGURED, f"the operator of this host has to mend this: {error}"
+            )
+        case RequestValidationError():
+            return CallerError(ProblemCode.BAD_REQUEST, _parameters(error))
+        case HTTPException(status_code=404):
+            return CallerError(
+                ProblemCode.UNKNOWN_ROUTE,
+                f"nothing is at {printable(request.scope['path'])}; GET /openapi.json lists what there is",
+            )
+        case HTTPException(status_code=405):
+            allowed = ", ".join(_methods_allowed(request.scope))
+            return CallerError(
+                ProblemCode.METHOD_NOT_ALLOWED, f"this path takes {allowed}, not {request.method}"
+            )
+        case _:
+            raise error
+
+
+def _parameters(error: RequestValidationError) -> str:
+    """Say of each parameter that is wrong where it stands, its name, and why it is wrong."""
+    return "; ".join(
+        f"`{printable(str(fault['loc'][-1]))}` in the {fault['loc'][0]}: "
+        f"{fault['msg'].replace('Input should', 'should')}, "
+        f"but is {printable(repr(fault['input']), chars_max=80)}"
+        for fault in error.errors()
+    )
+
+
+def _methods_allowed(scope: Scope) -> list[str]:
+    """All methods that some route takes at the path of `scope`.
+
+    The framework names only those of the first route with that path, and one path often has
+    a route for each method.
+    """
+    routes = scope["app"].routes
+    return [
+        method
+        for method in _METHODS
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in routes)
+    ]

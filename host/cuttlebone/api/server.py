@@ -1,0 +1,180 @@
+"""The HTTP server: a socket bound before anything else starts, a thread that serves, an end in time."""
+
+import asyncio
+import errno
+import logging
+import math
+import queue
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from ipaddress import IPv6Address, ip_address
+from types import FrameType, TracebackType
+from typing import Final, Self
+
+import structlog
+import uvicorn
+import uvloop
+from fastapi import FastAPI
+
+from cuttlebone.api.dependencies import subscribers_of
+from cuttlebone.errors import OperatorError
+from cuttlebone.text import printable
+from cuttlebone.text.addresses import address, in_url, is_loopback
+
+BACKLOG: Final = 2048
+STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+_JOIN_MARGIN_S: Final = 5.0
+"""What the server may take beyond its grace period before it is given up."""
+
+_log = structlog.get_logger(__name__)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Open the socket of a server; port 0 takes a free one. Raises OperatorError.
+
+    It listens at once, so that a busy port is known, and a client can connect, before anything
+    else of the host has started. Only loopback addresses: nobody has to identify himself yet.
+    """
+    parsed = address(host)
+    if parsed is None:
+        raise OperatorError(
+            f"{printable(host)!r} is no address to listen on; "
+            "give --host an IP address such as 127.0.0.1"
+        )
+    if not is_loopback(parsed):
+        raise OperatorError(
+            f"{parsed} can be reached from other machines, and this host asks nobody who he is; "
+            "give --host 127.0.0.1"
+        )
+    family = socket.AF_INET6 if isinstance(parsed, IPv6Address) else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((str(parsed), port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise _cannot_listen(f"{in_url(parsed)}:{port}", error) from None
+    return listener
+
+
+def _cannot_listen(where: str, error: OSError) -> OperatorError:
+    if error.errno == errno.EADDRINUSE:
+        return OperatorError(
+            f"{where} is in use by another program; "
+            "stop that one, or give --port with another number (0 takes a free one)"
+        )
+    return OperatorError(f"cannot listen on {where}: {error.strerror}")
+
+
+class HttpServer:
+    """Serves an application on a listening socket, in a thread of its own.
+
+    Owner: whoever made it; it starts and stops the server once. Invariants: the socket is closed
+    when the server has ended; once that has happened no request is answered any more.
+    """
+
+    def __init__(self, app: FastAPI, listener: socket.socket, *, grace_s: float) -> None:
+        """After a stop, requests under way have `grace_s` to end; waits and streams end at once."""
+        self._listener = listener
+        self._grace_s = grace_s
+        self._subscribers = subscribers_of(app)
+        self._server = uvicorn.Server(_config(app, grace_s))
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._started = threading.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="http", daemon=True)
+        # A queue that may be written to in a signal handler, unlike an Event.
+        self._wishes: queue.SimpleQueue[None] = queue.SimpleQueue()
+        bound, port = listener.getsockname()[:2]
+        self.url = f"http://{in_url(ip_address(bound))}:{port}"
+
+    def start(self) -> None:
+        """Begin to serve; return when requests are answered."""
+        self._thread.start()
+        self._started.wait()
+
+    def stop(self) -> None:
+        """End the server; raise what made it end before, if anything did."""
+        if self._loop is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._begin_stop)
+        self._thread.join(self._grace_s + _JOIN_MARGIN_S)
+        if self._thread.is_alive():
+            _log.error("the HTTP server did not end in time", url=self.url)
+        if self._failure is not None:
+            raise self._failure
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def serve(self, on_listening: Callable[[str], None]) -> None:
+        """Serve until SIGINT or SIGTERM, then stop. Only in the main thread.
+
+        `on_listening` is told the URL once requests are answered.
+        """
+        with _handling(STOP_SIGNALS, lambda: self._wishes.put(None)), self:
+            on_listening(self.url)
+            self._wishes.get()
+
+    def _begin_stop(self) -> None:
+        self._subscribers.close()
+        self._server.should_exit = True
+
+    def _run(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(self._serve())
+        except BaseException as error:  # noqa: BLE001  # belongs to whoever calls `stop`
+            self._failure = error
+        finally:
+            self._listener.close()
+            self._started.set()
+            self._wishes.put(None)
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        # The socket listens already: whoever connects from now on is answered.
+        self._started.set()
+        await self._server.serve(sockets=[self._listener])
+
+
+def _config(app: FastAPI, grace_s: float) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        # It would log paths and tracebacks in a form of its own; the host logs its faults itself.
+        log_config=None,
+        log_level=logging.CRITICAL,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=math.ceil(grace_s),
+    )
+
+
+@contextmanager
+def _handling(signals: tuple[signal.Signals, ...], act: Callable[[], None]) -> Iterator[None]:
+    def handle(_signal: int, _frame: FrameType | None) -> None:
+        act()
+
+    before = {one: signal.signal(one, handle) for one in signals}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)

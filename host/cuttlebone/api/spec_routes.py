@@ -1,0 +1,60 @@
+"""Routes of what can be run: specs and models."""
+
+from fastapi import APIRouter, Response
+
+from cuttlebone.api.dependencies import Service, SpecName
+from cuttlebone.api.documents import answer, problems
+from cuttlebone.api.examples import MODELS, SPEC, SPECS
+from cuttlebone.api.resources import ModelList, SpecList, SpecResource
+from cuttlebone.api.views import ExactJson, model_resource, spec_resource, unusable_specs
+from cuttlebone.errors import ProblemCode
+
+router = APIRouter(prefix="/v1")
+
+
+@router.get(
+    "/specs",
+    tags=["specs"],
+    summary="List specs",
+    response_model=SpecList,
+    responses={
+        200: answer("All specs, by name.", {"specs": SPECS}),
+        **problems(ProblemCode.MISCONFIGURED),
+    },
+)
+def list_specs(service: Service) -> Response:
+    """Show what can be submitted, and which spec files have a fault."""
+    loaded = service.specs()
+    return ExactJson(
+        SpecList(
+            specs=tuple(spec_resource(one) for one in loaded.values()),
+            unusable=unusable_specs(service.spec_faults()),
+        )
+    )
+
+
+@router.get(
+    "/specs/{name}",
+    tags=["specs"],
+    summary="Show a spec",
+    response_model=SpecResource,
+    responses={
+        200: answer("The spec.", {"spec": SPEC}),
+        **problems(ProblemCode.UNKNOWN_SPEC, ProblemCode.SPEC_UNUSABLE, ProblemCode.MISCONFIGURED),
+    },
+)
+def show_spec(name: SpecName, service: Service) -> Response:
+    """Show when to use a spec, what it takes and gives, and what its jobs may do."""
+    return ExactJson(spec_resource(service.spec(name)))
+
+
+@router.get(
+    "/models",
+    tags=["models"],
+    summary="List models",
+    response_model=ModelList,
+    responses={200: answer("All models, by role.", {"models": MODELS}), **problems()},
+)
+def list_models(service: Service) -> Response:
+    """Show the models of this host and whether they are loaded."""
+    return ExactJson(ModelList(models=tuple(model_resource(one) for one in service.models())))

@@ -1,0 +1,157 @@
+"""Real hosts behind a real HTTP server on a free loopback port, with guests that are Python scripts."""
+
+import threading
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+from cuttlebone.api import HttpServer, create_app, listen
+from cuttlebone.api.dependencies import subscribers_of
+from cuttlebone.api.subscribers import Subscribers
+from cuttlebone.assembly import Host
+from cuttlebone.endpoints.resident import ResidentModels
+from cuttlebone.testing import Script, ScriptedGuest
+from cuttlebone_abi import Json, Signature
+from hosts import scripted_host
+
+Commands = Generator[Json | bytes, dict[str, Any], None]
+BOUND_S: Final = 20.0
+BODY_BYTES_MAX: Final = 4096
+VERSION: Final = "1.2.3"
+
+
+def echo(_guest: ScriptedGuest, value: Json) -> Commands:
+    """Give the input back."""
+    yield {"cmd": "emit", "progress": {"step": 1}}
+    yield {"cmd": "done", "result": value}
+
+
+def say(_guest: ScriptedGuest, value: Json) -> Commands:
+    """Emit each item of the input."""
+    for item in value:
+        yield {"cmd": "emit", "progress": item}
+    yield {"cmd": "done", "result": len(value)}
+
+
+def spin(guest: ScriptedGuest, _value: Json) -> Commands:
+    """Run until it is stopped."""
+    yield {"cmd": "emit", "progress": "spinning"}
+    guest.spin()
+
+
+def give_up(_guest: ScriptedGuest, _value: Json) -> Commands:
+    """Fail."""
+    yield {"cmd": "fail", "code": "no_luck", "message": "it was not my day"}
+
+
+SCRIPTS: Final[Mapping[str, Script]] = {
+    "echo": echo,
+    "say": say,
+    "spin": spin,
+    "give-up": give_up,
+}
+
+
+class Gate:
+    """A script that runs until the test opens it. Owned by one test."""
+
+    def __init__(self) -> None:
+        self._opened = threading.Event()
+
+    def script(self, _guest: ScriptedGuest, value: Json) -> Commands:
+        """Emit, wait, give the input back."""
+        yield {"cmd": "emit", "progress": "waiting"}
+        assert self._opened.wait(BOUND_S), "the test never opened the gate"
+        yield {"cmd": "emit", "progress": "through"}
+        yield {"cmd": "done", "result": value}
+
+    def open(self) -> None:
+        """Let every job go on."""
+        self._opened.set()
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """A host that is served, and a client of it."""
+
+    host: Host
+    server: HttpServer
+    subscribers: Subscribers
+    http: httpx.Client
+
+    def followed_by(self, count: int) -> None:
+        """Wait until `count` clients wait for jobs or stream their events."""
+        rounds = 2_000
+        for _ in range(rounds):
+            if len(self.subscribers) == count:
+                return
+            self.http.get("/healthz")  # a round trip lets the event loop turn
+        raise AssertionError(f"{len(self.subscribers)} follow after {rounds} requests")
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where the server listens."""
+        url = httpx.URL(self.server.url)
+        assert url.port is not None
+        return url.host, url.port
+
+    def submit(self, spec: str, value: Json = None, **more: Json) -> dict[str, Any]:
+        """Submit a job that has to be accepted; return its resource."""
+        answer = self.http.post("/v1/jobs", json={"spec": spec, "input": value, **more})
+        assert answer.status_code == 202, answer.text
+        job: dict[str, Any] = answer.json()
+        return job
+
+    def ended(self, job: Mapping[str, Any]) -> dict[str, Any]:
+        """Wait for the end of a job; return its resource."""
+        answer = self.http.get(job["links"]["self"], params={"wait": BOUND_S})
+        ended: dict[str, Any] = answer.json()
+        assert ended["envelope"] is not None, ended
+        return ended
+
+    def emitted(self, job: Mapping[str, Any], progress: Json) -> None:
+        """Wait until the block of a job has emitted `progress`."""
+        changed = threading.Event()
+        with self.host.service.watch(job["id"], changed.set):
+            while self.host.service.get(job["id"]).progress != progress:
+                assert changed.wait(BOUND_S), f"the job never emitted {progress!r}"
+                changed.clear()
+
+
+@contextmanager
+def served(
+    folder: Path,
+    scripts: Mapping[str, Script] = SCRIPTS,
+    *,
+    models: ResidentModels | None = None,
+    more: str = "",
+    signature: Signature | None = None,
+    on_token: Callable[[str], bool] | None = None,
+    **settings: object,
+) -> Iterator[Api]:
+    """Serve a host over HTTP while the block runs."""
+    host_of = scripted_host(
+        folder,
+        scripts,
+        models=models,
+        more=more,
+        signature=signature,
+        on_token=on_token,
+        **settings,
+    )
+    with host_of as host, listen("127.0.0.1", 0) as listener:
+        app = create_app(host.service, version=VERSION, body_bytes_max=BODY_BYTES_MAX)
+        server = HttpServer(app, listener, grace_s=2)
+        # Nothing is encrypted here, and reading all certificates of the machine takes its time.
+        client = httpx.Client(
+            base_url=server.url,
+            timeout=BOUND_S * 2,
+            verify=False,
+            limits=httpx.Limits(max_connections=None),
+        )
+        with server, client as http:
+            yield Api(host, server, subscribers_of(app), http)

@@ -1,0 +1,204 @@
+"""The events of a job as a stream: complete, resumable, and with an end."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from httpx_sse import ServerSentEvent, connect_sse
+
+from api.hosted import BOUND_S, SCRIPTS, Api, Gate, served
+from cuttlebone.api.following import event_stream
+from cuttlebone.api.resources import Health
+from cuttlebone.api.subscribers import Subscribers
+from cuttlebone.jobs.job import Submission
+from cuttlebone_abi import load_json
+
+Job = dict[str, Any]
+
+
+@contextmanager
+def followed(api: Api, job: Job, **headers: str) -> Iterator[Iterator[ServerSentEvent]]:
+    with connect_sse(api.http, "GET", job["links"]["events"], headers=headers) as stream:
+        yield (event for event in stream.iter_sse() if event.data)
+
+
+def all_events(api: Api, job: Job, **headers: str) -> list[tuple[str, str]]:
+    """Number and kind of each event until the host ends the stream."""
+    with followed(api, job, **headers) as events:
+        return [(event.id, event.event) for event in events]
+
+
+def test_a_stream_begins_with_a_snapshot_tells_everything_and_ends_after_the_result(
+    api: Api,
+) -> None:
+    job = api.ended(api.submit("echo", 5))
+
+    with followed(api, job) as stream:
+        events = list(stream)
+
+    assert [(event.id, event.event) for event in events] == [
+        ("", "snapshot"),
+        ("1", "status"),
+        ("2", "status"),
+        ("3", "progress"),
+        ("4", "status"),
+        ("5", "result"),
+    ]
+    assert load_json(events[0].data.encode()) == job
+    assert load_json(events[-1].data.encode()) == job["envelope"]
+
+
+def test_events_come_as_they_happen(tmp_path: Path) -> None:
+    gate = Gate()
+    with served(tmp_path, {"gate": gate.script}) as api:
+        job = api.submit("gate")
+        with followed(api, job) as events:
+            told = []
+            for event in events:
+                told.append((event.event, event.data))
+                if event.data == '"waiting"':
+                    gate.open()
+
+    assert ("progress", '"through"') in told
+    assert told[-1][0] == "result"
+
+
+def test_two_watchers_are_told_the_same(tmp_path: Path) -> None:
+    gate = Gate()
+    with served(tmp_path, {"gate": gate.script}) as api:
+        job = api.submit("gate")
+        with followed(api, job) as first, followed(api, job) as second:
+            next(first)
+            next(second)
+            gate.open()
+
+            assert [one.data for one in first] == [one.data for one in second]
+
+
+def test_a_stream_goes_on_after_the_last_event_that_was_seen(api: Api) -> None:
+    job = api.ended(api.submit("echo"))
+
+    assert all_events(api, job, **{"Last-Event-ID": "3"}) == [
+        ("", "snapshot"),
+        ("4", "status"),
+        ("5", "result"),
+    ]
+
+
+def test_the_query_does_what_the_header_does_and_gives_way_to_it(api: Api) -> None:
+    job = api.ended(api.submit("echo"))
+    job["links"]["events"] += "?after=4"
+
+    assert all_events(api, job)[1:] == [("5", "result")]
+    assert all_events(api, job, **{"Last-Event-ID": "3"})[1:] == [("4", "status"), ("5", "result")]
+
+
+def test_a_stream_with_nothing_left_to_tell_ends(api: Api) -> None:
+    job = api.ended(api.submit("echo"))
+
+    assert all_events(api, job, **{"Last-Event-ID": "5"}) == [("", "snapshot")]
+
+
+@pytest.mark.parametrize("number", ["-1", "x", str(1 << 63)])
+def test_a_last_event_that_is_no_number_of_an_event_is_refused(api: Api, number: str) -> None:
+    job = api.submit("echo")
+
+    answer = api.http.get(job["links"]["events"], headers={"Last-Event-ID": number})
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
+    assert "`last-event-id` in the header" in answer.json()["detail"]
+
+
+def test_an_unknown_job_is_refused_before_a_stream_begins(api: Api) -> None:
+    answer = api.http.get("/v1/jobs/nobody/events")
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "unknown_job")
+
+
+def test_what_a_block_emits_cannot_forge_an_event(api: Api) -> None:
+    nasty = "a\n\nevent: result\ndata: {}\r\rid: 99\u2028\u2029\x85\x00" + "🦑"
+    job = api.ended(api.submit("say", [nasty, 2**200]))
+
+    with followed(api, job) as stream:
+        told = [load_json(event.data.encode()) for event in stream if event.event == "progress"]
+
+    assert told == [nasty, 2**200]
+
+
+def test_more_events_than_one_read_returns_are_all_told_in_order(tmp_path: Path) -> None:
+    with served(tmp_path) as api:
+        count = 2500
+        value = list(range(count))
+        submitted = api.host.service.submit(Submission("say", value))
+        job = api.http.get(f"/v1/jobs/{submitted.id}").json()
+
+        with followed(api, job) as stream:
+            told = [int(event.data) for event in stream if event.event == "progress"]
+
+    assert told == value
+
+
+def test_a_silent_stream_is_kept_alive_by_comments_every_15_seconds(tmp_path: Path) -> None:
+    with served(tmp_path) as api:
+        job = api.submit("spin")
+        with api.http.stream("GET", job["links"]["events"]) as answer:
+            comment = next(line for line in answer.iter_lines() if line.startswith(":"))
+
+    assert comment == ": ping"
+
+
+def test_a_client_that_goes_is_no_longer_a_subscriber(tmp_path: Path) -> None:
+    with served(tmp_path) as api:
+        job = api.submit("spin")
+        api.emitted(job, "spinning")
+        for path in (job["links"]["events"], job["links"]["self"] + "?wait=60"):
+            client = socket.create_connection(api.address, timeout=BOUND_S)
+            client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            api.followed_by(1)
+            client.close()
+            api.followed_by(0)
+
+
+def test_a_stop_of_the_host_ends_streams_and_waits(tmp_path: Path) -> None:
+    with served(tmp_path) as api:
+        job = api.submit("spin")
+        api.emitted(job, "spinning")
+        answers: list[int] = []
+
+        def wait() -> None:
+            found = api.http.get(job["links"]["self"], params={"wait": 60})
+            answers.append(found.status_code)
+
+        waiting = threading.Thread(target=wait)
+        with api.http.stream("GET", job["links"]["events"]) as answer:
+            lines = answer.iter_lines()
+            next(line for line in lines if "spinning" in line)
+            waiting.start()
+            api.followed_by(2)
+            api.server.stop()
+            rest = list(lines)
+        waiting.join(BOUND_S)
+
+    assert ": the host is stopping" in rest
+    assert "retry: 2000" in rest
+    assert answers == [200]
+
+
+def test_a_reader_that_a_job_is_forgotten_under_is_told_of_the_gap(tmp_path: Path) -> None:
+    with served(tmp_path, SCRIPTS, jobs_kept_max=1) as api:
+        first = api.ended(api.submit("echo"))
+        api.ended(api.submit("echo"))
+
+        async def told() -> list[str]:
+            service = api.host.service
+            with Subscribers().subscribe(service, first["id"]) as subscription:
+                snapshot = Health(status="", version="")
+                stream = event_stream(service, subscription, snapshot, first["id"], 3)
+                return [f"{event.event} {event.raw_data}" async for event in stream][1:]
+
+        assert asyncio.run(told()) == ['gap {"after":3}']
