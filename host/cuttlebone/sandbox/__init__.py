@@ -1,6 +1,7 @@
 """Everything that touches wasm: admission, compiling, guests. The only importer of wasmtime."""
 
 from cuttlebone.sandbox.block import Block
+from cuttlebone.sandbox.compiler import CompileLimits
 from cuttlebone.sandbox.guest import Guest, GuestAccounting, GuestLimits
 from cuttlebone.sandbox.isolation import Isolation
 from cuttlebone.sandbox.lockdown import Layer
@@ -8,6 +9,7 @@ from cuttlebone.sandbox.sandbox import Sandbox
 
 __all__ = [
     "Block",
+    "CompileLimits",
     "Guest",
     "GuestAccounting",
     "GuestLimits",

@@ -78,9 +78,12 @@ class Child:
     def _death(self) -> ChildDied:
         self._status.settimeout(END_S_MAX)
         try:
-            how = os.waitstatus_to_exitcode(EXIT_STATUS.unpack(self._status.recv(16))[0])
+            told = self._status.recv(EXIT_STATUS.size)
         except OSError:
-            return ChildDied("it ended, and nobody said how")
+            told = b""
+        if len(told) < EXIT_STATUS.size:
+            return ChildDied("it ended, and the process that forked it did not say how")
+        how = os.waitstatus_to_exitcode(EXIT_STATUS.unpack(told)[0])
         if how < 0:
             return ChildDied(f"it was killed by {signal.Signals(-how).name}", -how)
         return ChildDied(f"it ended with status {how}")

@@ -6,7 +6,8 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Self
 
 from cuttlebone.errors import BlockRefused, Interrupted
 from cuttlebone.sandbox.artefact import Artefact, sealed_file
@@ -20,13 +21,19 @@ from cuttlebone.sandbox.guest import MEBIBYTE
 from cuttlebone.sandbox.orders import Order
 from cuttlebone.text import printable
 
-COMPILE_CPU_S_MAX: Final = 10
-"""A module of a mebibyte takes about one second."""
-COMPILE_WALL_S_MAX: Final = 60.0
-COMPILE_DATA_BYTES_MAX: Final = 1024 * MEBIBYTE
 ARTEFACT_BYTES_MAX: Final = 256 * MEBIBYTE
 KEPT_BYTES_MAX: Final = 256 * MEBIBYTE
 _POLL_S: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class CompileLimits:
+    """What compiling one module may use."""
+
+    cpu_s: int = 10
+    """Processor time; a module of a mebibyte takes about one second."""
+    wall_s: float = 60.0
+    data_bytes: int = 1024 * MEBIBYTE
 
 
 class Compiler:
@@ -35,10 +42,13 @@ class Compiler:
     Two threads that ask for the same new module may both compile it; both get equal code.
     """
 
-    def __init__(self, cache: ArtefactCache | None, fork_server: ForkServer | None) -> None:
+    def __init__(
+        self, cache: ArtefactCache | None, fork_server: ForkServer | None, limits: CompileLimits
+    ) -> None:
         """Without a fork server modules are compiled in this process, where nothing can stop them."""
         self._cache = cache
         self._fork_server = fork_server
+        self._limits = limits
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, Artefact] = OrderedDict()
 
@@ -73,57 +83,69 @@ class Compiler:
     def _compile(self, wasm: bytes, *, metered: bool, stopped: Callable[[], bool]) -> bytes:
         if self._fork_server is None:
             return compile_module(wasm, metered=metered)
-        order = Order.for_compiling(cpu_s=COMPILE_CPU_S_MAX, data_bytes=COMPILE_DATA_BYTES_MAX)
+        order = Order.for_compiling(cpu_s=self._limits.cpu_s, data_bytes=self._limits.data_bytes)
         source = sealed_file(wasm)
         try:
             child = self._fork_server.spawn(order, source)
         finally:
             os.close(source)
         try:
-            return _ask_for_code(child, METERED if metered else b"", stopped)
+            return _ask_for_code(child, METERED if metered else b"", stopped, self._limits)
         finally:
             child.close()
 
 
-def _ask_for_code(child: Child, payload: bytes, stopped: Callable[[], bool]) -> bytes:
-    done = threading.Event()
-    reason: list[str] = []
-    watcher = threading.Thread(
-        target=_kill_when, args=(child, stopped, done, reason), name="compile-watch", daemon=True
-    )
-    watcher.start()
-    try:
-        answer = child.ask(Request.COMPILE, payload, payload_bytes_max=ARTEFACT_BYTES_MAX)
-    except ChildDied as death:
-        if stopped():
-            raise Interrupted("compiling") from None
-        raise BlockRefused((_too_much(death, *reason),)) from None
-    finally:
-        done.set()
-        watcher.join()
+def _ask_for_code(
+    child: Child, payload: bytes, stopped: Callable[[], bool], limits: CompileLimits
+) -> bytes:
+    with _Watch(child, stopped, limits.wall_s) as watch:
+        try:
+            answer = child.ask(Request.COMPILE, payload, payload_bytes_max=ARTEFACT_BYTES_MAX)
+        except ChildDied as death:
+            if stopped():
+                raise Interrupted("compiling") from None
+            too_long = watch.expired or death.signal_number == signal.SIGXCPU
+            raise BlockRefused((_too_much(limits, death, too_long=too_long),)) from None
     if answer.kind is Reply.PAYLOAD:
         return answer.payload
     text = answer.payload.decode(errors="replace")
     raise BlockRefused(tuple(printable(line, chars_max=1024) for line in text.splitlines()))
 
 
-def _kill_when(
-    child: Child, stopped: Callable[[], bool], done: threading.Event, reason: list[str]
-) -> None:
-    deadline = time.monotonic() + COMPILE_WALL_S_MAX
-    while not done.wait(_POLL_S):
-        if time.monotonic() > deadline:
-            reason.append(f"{COMPILE_WALL_S_MAX:.0f} s have passed")
-        if reason or stopped():
-            child.kill()
-            return
+class _Watch:
+    """Kills a compilation that was stopped or takes too long. Owned by the thread that waits for it."""
+
+    def __init__(self, child: Child, stopped: Callable[[], bool], wall_s: float) -> None:
+        self.expired = False
+        self._child = child
+        self._stopped = stopped
+        self._deadline = time.monotonic() + wall_s
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="compile-watch", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._done.wait(_POLL_S):
+            self.expired = time.monotonic() > self._deadline
+            if self.expired or self._stopped():
+                self._child.kill()
+                return
 
 
-def _too_much(death: ChildDied, reason: str = "") -> str:
-    if death.signal_number == signal.SIGXCPU or reason:
-        spent = reason or f"{COMPILE_CPU_S_MAX} s of processor time are spent"
-        return f"it takes too long to compile ({spent}); split its largest functions"
+def _too_much(limits: CompileLimits, death: ChildDied, *, too_long: bool) -> str:
+    if too_long:
+        return (
+            f"compiling it takes more than {limits.cpu_s} s of processor time; "
+            "split its largest functions"
+        )
     return (
-        f"compiling it failed ({death}): most likely it needs more than "
-        f"{COMPILE_DATA_BYTES_MAX} bytes of memory; split its largest functions"
+        f"compiling it failed ({death}): most likely it needs more than {limits.data_bytes} bytes "
+        "of memory; split its largest functions"
     )

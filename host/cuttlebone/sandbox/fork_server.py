@@ -42,18 +42,14 @@ class ForkServer:
 
     def spawn(self, order: Order, module: int) -> Child:
         """A locked-down process that has the content of the descriptor `module`; raise OperatorError."""
-        ours, theirs = socket.socketpair()
-        status, zygotes = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-        try:
-            with theirs, zygotes:
-                self._send(
-                    order.model_dump_json().encode(), [theirs.fileno(), module, zygotes.fileno()]
-                )
-            return Child(ours, status, _process_handle(status))
-        except BaseException:
-            ours.close()
-            status.close()
-            raise
+        for _ in range(2):
+            if (child := self._try_to_spawn(order.model_dump_json().encode(), module)) is not None:
+                return child
+            _log.error("the process that forks guests has died; starting another")
+            self.close()
+        raise OperatorError(
+            "no guest process could be forked, twice; the machine may be out of processes or memory"
+        )
 
     def close(self) -> None:
         """End the zygote; its guests end with it."""
@@ -64,26 +60,24 @@ class ForkServer:
                 _end(self._process)
             self._process = self._orders = None
 
-    def _send(self, message: bytes, descriptors: list[int]) -> None:
-        with self._lock:
-            try:
+    def _try_to_spawn(self, message: bytes, module: int) -> Child | None:
+        ours, theirs = socket.socketpair()
+        # Of a kind that tells its end: if the zygote dies, waiting for word from it ends at once.
+        status, zygotes = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with theirs, zygotes, self._lock:
+                descriptors = [theirs.fileno(), module, zygotes.fileno()]
                 socket.send_fds(self._running(), [message], descriptors)
-            except OSError:
-                _log.exception("the process that forks guests has died; starting another")
-                self._forget()
-                socket.send_fds(self._running(), [message], descriptors)
+            return Child(ours, status, _process_handle(status))
+        except OSError:
+            ours.close()
+            status.close()
+            return None
 
     def _running(self) -> socket.socket:
         if self._orders is None:
             self._process, self._orders, self._layers = _start()
         return self._orders
-
-    def _forget(self) -> None:
-        if self._orders is not None:
-            self._orders.close()
-        if self._process is not None:
-            _end(self._process)
-        self._process = self._orders = None
 
 
 def _start() -> tuple[subprocess.Popen[bytes], socket.socket, dict[Layer, str | None]]:
@@ -124,14 +118,13 @@ def _parsed(told: str) -> dict[Layer, str | None]:
 
 
 def _process_handle(status: socket.socket) -> int:
-    """The pidfd of the new process, which the zygote sends once it has forked."""
+    """The pidfd of the new process, which the zygote sends once it has forked; raise OSError."""
     status.settimeout(FORK_S_MAX)
-    with suppress(OSError):
-        _, descriptors, _, _ = socket.recv_fds(status, 1, 1)
-        if descriptors:
-            os.set_inheritable(descriptors[0], False)
-            return descriptors[0]
-    raise OperatorError("no guest process was forked; the process that forks them has died")
+    _, descriptors, _, _ = socket.recv_fds(status, 1, 1)
+    if not descriptors:
+        raise ConnectionResetError
+    os.set_inheritable(descriptors[0], False)
+    return descriptors[0]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

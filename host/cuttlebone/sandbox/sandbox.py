@@ -12,7 +12,7 @@ from cuttlebone.sandbox.admission import PROBE_LIMITS, admissible_shape, block_o
 from cuttlebone.sandbox.artefact import Artefact
 from cuttlebone.sandbox.block import Block
 from cuttlebone.sandbox.cache import ArtefactCache
-from cuttlebone.sandbox.compiler import Compiler
+from cuttlebone.sandbox.compiler import CompileLimits, Compiler
 from cuttlebone.sandbox.execution import Execution, ExecutionGuest
 from cuttlebone.sandbox.fork_server import ForkServer
 from cuttlebone.sandbox.guest import Guest, GuestLimits
@@ -30,7 +30,11 @@ class Sandbox:
     """
 
     def __init__(
-        self, cache: Path | None = None, *, isolation: Isolation = Isolation.PROCESS
+        self,
+        cache: Path | None = None,
+        *,
+        isolation: Isolation = Isolation.PROCESS,
+        compile_limits: CompileLimits | None = None,
     ) -> None:
         """Keep compiled modules in the folder `cache`, or in memory alone.
 
@@ -43,7 +47,7 @@ class Sandbox:
         if self._isolated:
             self._demand(isolation)
         store = None if cache is None else ArtefactCache(cache)
-        self._compiler = Compiler(store, self._fork_server)
+        self._compiler = Compiler(store, self._fork_server, compile_limits or CompileLimits())
         self._lock = threading.Lock()
         self._blocks: dict[str, Block] = {}
         self._wasm: dict[str, bytes] = {}

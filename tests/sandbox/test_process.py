@@ -1,0 +1,211 @@
+"""What only guest processes do: die alone, be restarted, leave nothing behind."""
+
+import gc
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import wasmtime
+
+from cuttlebone.errors import Interrupted, JobError
+from cuttlebone.sandbox import Block, Guest, GuestLimits, Isolation, Layer, Sandbox
+from cuttlebone.sandbox.artefact import Artefact
+from cuttlebone.sandbox.child import Child, ChildDied
+from cuttlebone.sandbox.compiling import compile_module
+from cuttlebone.sandbox.fork_server import ForkServer
+from cuttlebone.sandbox.frames import BrokenFrame, Request, unpack_description
+from cuttlebone.sandbox.orders import Order
+from cuttlebone_abi import ErrorCode
+from sandbox.wat import block
+
+LOOP = "(loop $again (br $again)) (unreachable)"
+PRIVATE_BYTES_MAX = 16 << 20
+
+
+@pytest.fixture(scope="module")
+def fork_server() -> Iterator[ForkServer]:
+    server = ForkServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def isolated() -> Iterator[Sandbox]:
+    with Sandbox(isolation=Isolation.PROCESS) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def fresh() -> Iterator[Sandbox]:
+    """A sandbox whose zygote is the newest child of this process."""
+    with Sandbox(isolation=Isolation.PROCESS) as sandbox:
+        yield sandbox
+
+
+def admitted(sandbox: Sandbox, wat: str) -> Block:
+    return sandbox.admit(bytes(wasmtime.wat2wasm(wat)))
+
+
+def run_once(sandbox: Sandbox, wat: str, limits: GuestLimits | None = None) -> bytes:
+    guest = sandbox.open_guest(admitted(sandbox, wat), limits or GuestLimits())
+    try:
+        return guest.init(b"{}")
+    finally:
+        guest.close()
+
+
+def children_of(process: int) -> list[int]:
+    text = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")
+    return [int(word) for word in text.split()]
+
+
+def zygote_of(test: int) -> int:
+    """The one child of this process whose command line is that of a zygote, newest first."""
+    for child in reversed(children_of(test)):
+        if b"cuttlebone.sandbox.zygote" in Path(f"/proc/{child}/cmdline").read_bytes():
+            return child
+    raise AssertionError("no zygote runs")
+
+
+def test_all_layers_hold_here(isolated: Sandbox) -> None:
+    assert isolated.layers == dict.fromkeys(Layer)
+
+
+def test_thread_mode_says_that_no_layer_holds() -> None:
+    with Sandbox(isolation=Isolation.THREAD) as sandbox:
+        assert set(sandbox.layers.values()) == {"guests run in threads"}
+
+
+def test_require_starts_where_every_layer_holds() -> None:
+    with Sandbox(isolation=Isolation.REQUIRE) as sandbox:
+        assert run_once(sandbox, block())
+
+
+def test_processor_time_ends_in_a_timeout(isolated: Sandbox) -> None:
+    with pytest.raises(JobError) as caught:
+        run_once(isolated, block(init=LOOP), GuestLimits(cpu_s=1))
+    assert caught.value.code is ErrorCode.TIMEOUT
+    assert "cpu_s of 1" in caught.value.message
+
+
+def test_a_guest_process_that_is_killed_from_outside_fails_its_job_alone(fresh: Sandbox) -> None:
+    looping = fresh.open_guest(admitted(fresh, block(init=LOOP)), GuestLimits())
+    neighbour = fresh.open_guest(admitted(fresh, block()), GuestLimits())
+    errors: list[Exception] = []
+
+    def run() -> None:
+        try:
+            looping.init(b"{}")
+        except JobError as error:
+            errors.append(error)
+
+    neighbour.init(b"{}")
+    before = set(children_of(zygote_of(os.getpid())))
+    thread = threading.Thread(target=run)
+    thread.start()
+    while not (victims := set(children_of(zygote_of(os.getpid()))) - before):
+        pass
+    os.kill(victims.pop(), signal.SIGABRT)
+    thread.join(10)
+    assert isinstance(errors[0], JobError)
+    assert errors[0].code is ErrorCode.INTERNAL
+    assert "SIGABRT" in errors[0].message
+    assert neighbour.step(b"{}")
+    for guest in (looping, neighbour):
+        guest.close()
+
+
+def test_a_zygote_that_died_is_replaced(fresh: Sandbox) -> None:
+    run_once(fresh, block())
+    os.kill(zygote_of(os.getpid()), signal.SIGKILL)
+    assert run_once(fresh, block())
+
+
+def test_guests_end_with_the_zygote(fork_server: ForkServer) -> None:
+    child = spawned(fork_server)
+    os.kill(zygote_of(os.getpid()), signal.SIGKILL)
+
+    def ask_for_ever() -> None:
+        while True:
+            child.ask(Request.INIT, b"{}", payload_bytes_max=1 << 20)
+
+    with pytest.raises(ChildDied):
+        ask_for_ever()
+    child.close()
+
+
+def test_an_answer_that_is_too_long_is_a_violation(fork_server: ForkServer) -> None:
+    child = spawned(fork_server)
+    with pytest.raises(ChildDied, match="over 3"):
+        child.ask(Request.INIT, b"{}", payload_bytes_max=3)
+    child.close()
+
+
+def test_a_description_that_is_cut_is_a_violation() -> None:
+    with pytest.raises(BrokenFrame):
+        unpack_description(b"1234")
+
+
+def spawned(fork_server: ForkServer) -> Child:
+    artefact = Artefact(compile_module(bytes(wasmtime.wat2wasm(block())), metered=False))
+    order = Order.for_guest(GuestLimits(), artefact.size_bytes)
+    return fork_server.spawn(order, artefact.descriptor())
+
+
+def test_a_sealed_module_cannot_be_written_by_anybody() -> None:
+    artefact = Artefact(b"code")
+    with pytest.raises(PermissionError):
+        os.pwrite(artefact.descriptor(), b"x", 0)
+
+
+def test_a_guest_process_has_little_memory_of_its_own(fresh: Sandbox) -> None:
+    before = set(children_of(zygote_of(os.getpid())))
+    guest = fresh.open_guest(admitted(fresh, block()), GuestLimits())
+    guest.init(b"{}")
+    (process,) = set(children_of(zygote_of(os.getpid()))) - before
+    # The locked-down process cannot be read by others of its user, but by root it can.
+    if os.geteuid() != 0:
+        pytest.skip("only root can look into a process that is not dumpable")
+    rollup = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
+    private = sum(
+        int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Private_")
+    )
+    guest.close()
+    assert private <= PRIVATE_BYTES_MAX
+
+
+def test_many_jobs_leave_no_descriptor_thread_or_child_behind(fresh: Sandbox) -> None:
+    wats = [block(), block(init="(unreachable)"), block(init="(i32.const -1)")]
+
+    def job(wat: str) -> None:
+        with suppress(JobError):
+            run_once(fresh, wat)
+
+    def interrupted_job() -> None:
+        guest: Guest = fresh.open_guest(admitted(fresh, block(init=LOOP)), GuestLimits())
+        alarm = threading.Timer(0.02, guest.interrupt)
+        alarm.start()
+        with pytest.raises(Interrupted):
+            guest.init(b"{}")
+        alarm.join()
+        guest.close()
+
+    def held() -> tuple[int, int]:
+        gc.collect()
+        return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
+
+    for wat in wats:
+        job(wat)
+    interrupted_job()
+    before = held()
+    for _ in range(10):
+        for wat in wats:
+            job(wat)
+        interrupted_job()
+    assert held() == before
+    run_once(fresh, block())  # the zygote has waited for all that ended before
+    assert len(children_of(zygote_of(os.getpid()))) <= 1
