@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,9 +122,20 @@ def test_a_stop_may_be_repeated(tmp_path: Path) -> None:
 
 
 def test_what_breaks_the_server_reaches_whoever_stops_it(api: Api) -> None:
-    with unstarted(api) as server:
-        server.start()
-        closing = threading.Thread(target=server.stop)
-        closing.start()
-        closing.join(BOUND_S)
-        assert not closing.is_alive()
+    app = create_app(api.host.service, version="0", body_bytes_max=1)
+    listener = listen("127.0.0.1", 0)
+    server = HttpServer(app, listener, grace_s=1)
+    listener.close()
+
+    with pytest.raises(OSError, match="Bad file descriptor"), server:
+        pass
+
+
+def test_a_server_that_breaks_ends_serving(api: Api) -> None:
+    app = create_app(api.host.service, version="0", body_bytes_max=1)
+    listener = listen("127.0.0.1", 0)
+    server = HttpServer(app, listener, grace_s=1)
+    listener.close()
+
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        server.serve(lambda _: None)

@@ -9,7 +9,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ipaddress import IPv6Address, ip_address
 from types import FrameType, TracebackType
 from typing import Final, Self
@@ -100,8 +100,9 @@ class HttpServer:
 
     def stop(self) -> None:
         """End the server; raise what made it end before, if anything did."""
-        if self._loop is not None and self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._begin_stop)
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed: the server has ended by itself
+                self._loop.call_soon_threadsafe(self._begin_stop)
         self._thread.join(self._grace_s + _JOIN_MARGIN_S)
         if self._thread.is_alive():
             _log.error("the HTTP server did not end in time", url=self.url)
