@@ -1,15 +1,20 @@
 """Small hosts for tests: real everything, but guests that are Python scripts and models as given."""
 
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from cuttlebone.assembly import Host, open_host_with
 from cuttlebone.endpoints.resident import ResidentModels
+from cuttlebone.jobs.job import Job
 from cuttlebone.settings import Settings
 from cuttlebone.testing import Script, ScriptedSandbox
 from cuttlebone_abi import Signature
 
+BOUND_S = 20.0
+"""How long a test waits for what a host has to do."""
 SPEC = "name: {name}\ndescription: Runs the script {name}.\nblock: {name}.wasm\n{more}"
 
 
@@ -39,3 +44,18 @@ def scripted_host(
     sandbox = ScriptedSandbox(scripts, signature=signature, on_token=on_token)
     with open_host_with(stated, sandbox, models or ResidentModels({})) as host:
         yield host
+
+
+def until(host: Host, job: Job, condition: Callable[[Job], bool]) -> Job:
+    """Wait for a condition on a job, woken by its event log."""
+    changed, deadline = threading.Event(), time.monotonic() + BOUND_S
+    with host.service.watch(job.id, changed.set):
+        while not condition(found := host.service.get(job.id)):
+            assert changed.wait(deadline - time.monotonic()), f"the job stayed {found.status}"
+            changed.clear()
+    return found
+
+
+def ended(host: Host, job: Job) -> Job:
+    """Wait for the end of a job."""
+    return until(host, job, lambda one: one.status.final)

@@ -1,8 +1,6 @@
 """The job service over a whole host with scripted guests: submit, watch, cancel, stop."""
 
-import threading
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +13,9 @@ from cuttlebone.jobs.job import Job, JobFilter, Submission
 from cuttlebone.settings import Limits
 from cuttlebone.testing import ScriptedGuest
 from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Json, Signature, parse_type
-from hosts import scripted_host
+from hosts import ended, scripted_host, until
 
 Commands = Generator[Json | bytes, dict[str, Any], None]
-BOUND_S = 20.0
 
 
 def echo(_guest: ScriptedGuest, value: Json) -> Commands:
@@ -29,20 +26,6 @@ def echo(_guest: ScriptedGuest, value: Json) -> Commands:
 def spin(guest: ScriptedGuest, _value: Json) -> Commands:
     yield {"cmd": "emit", "progress": "spinning"}
     guest.spin()
-
-
-def until(host: Host, job: Job, condition: Callable[[Job], bool]) -> Job:
-    """Wait for a condition on a job, woken by its event log."""
-    changed, deadline = threading.Event(), time.monotonic() + BOUND_S
-    with host.service.watch(job.id, changed.set):
-        while not condition(found := host.service.get(job.id)):
-            assert changed.wait(deadline - time.monotonic()), f"the job stayed {found.status}"
-            changed.clear()
-    return found
-
-
-def ended(host: Host, job: Job) -> Job:
-    return until(host, job, lambda one: one.status.final)
 
 
 def spinning(host: Host, job: Job) -> Job:
