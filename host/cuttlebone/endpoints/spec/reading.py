@@ -52,9 +52,8 @@ def _malformed(fault: ErrorDetails) -> MalformedSpec:
             reason = "missing; this field is required"
         case "extra_forbidden":
             known = _KNOWN.get(tuple(map(str, path[:-1])), ())
-            reason = (
-                f"unknown key, with the value {shown(fault['input'])}; known are {', '.join(known)}"
-            )
+            # Its value is not shown: what has no place here may well be the key of some API.
+            reason = f"unknown key; known are {', '.join(known)}"
         case _:
             rule = fault["msg"].replace("Input should", "it must", 1)
             reason = f"{shown(fault['input'])} is refused: {rule}"
