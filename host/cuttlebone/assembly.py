@@ -52,7 +52,7 @@ def open_host(settings: Settings, *, spec_files: Sequence[Path] | None = None) -
         {role: _served(role, path, settings) for role, path in settings.models.items()}
     )
     with (
-        Sandbox(settings.cache_folder / "modules") as sandbox,
+        Sandbox(settings.cache_folder / "modules", isolation=settings.isolation) as sandbox,
         open_host_with(settings, sandbox, models, spec_files=spec_files) as host,
     ):
         yield host

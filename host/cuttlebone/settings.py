@@ -1,5 +1,6 @@
 """What the operator decides: one settings object, from flags, environment (`CUTTLEBONE_…`) or defaults."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -25,6 +26,10 @@ class Limits(BaseModel):
     """Time that the generations of a job may wait for admission or for their model to load."""
     memory_bytes: Positive = 64 * MEBIBYTE
     """Linear memory of the guest."""
+    stack_bytes: Annotated[int, Field(strict=True, ge=1, le=MEBIBYTE)] = 512 << 10
+    """Native stack of the guest's code."""
+    fuel: Positive | None = None
+    """Operations of the guest's code; None does not count them, which is faster."""
     steps: Positive = 100_000
     """Calls of `cf_init` and `cf_step`."""
     command_bytes: Positive = MEBIBYTE
@@ -49,7 +54,7 @@ class Limits(BaseModel):
     def narrowed(self, stated: "Limits") -> Self:
         """The lower of both for each field that `stated` sets; what it leaves out stays."""
         lower = {
-            name: min(value, getattr(self, name))
+            name: _lower(value, getattr(self, name))
             for name, value in stated.model_dump(exclude_unset=True).items()
         }
         return self.model_copy(update=lower)
@@ -57,8 +62,24 @@ class Limits(BaseModel):
     def bounded(self, maximum: "Limits") -> Self:
         """The lower of both for every field."""
         ceiling = maximum.model_dump()
-        lower = {name: min(value, ceiling[name]) for name, value in self.model_dump().items()}
+        lower = {name: _lower(value, ceiling[name]) for name, value in self.model_dump().items()}
         return self.model_copy(update=lower)
+
+
+def _lower(one: int | None, other: int | None) -> int | None:
+    """The lower of two bounds; None is none."""
+    return min((bound for bound in (one, other) if bound is not None), default=None)
+
+
+class Isolation(StrEnum):
+    """How far a guest is kept from the host."""
+
+    PROCESS = "process"
+    """A process for each job, behind every layer that the kernel offers."""
+    THREAD = "thread"
+    """The thread of the job: wasm alone stands between guest and host. For blocks that one trusts."""
+    REQUIRE = "require"
+    """As `process`, and the host does not start where a layer is missing."""
 
 
 class Settings(BaseSettings):
@@ -75,6 +96,8 @@ class Settings(BaseSettings):
     """GGUF file of each role."""
     cache: Path | None = None
     """Folder for compiled modules and results of trying model files; None is the user's own."""
+    isolation: Isolation = Isolation.PROCESS
+    """Where guests run."""
     jobs_running_max: Count = 4
     jobs_waiting_max: Count = 1_000
     jobs_kept_max: Count = 10_000
@@ -91,6 +114,7 @@ class Settings(BaseSettings):
         time_ms=3_600_000,
         infer_wait_ms=3_600_000,
         memory_bytes=1024 * MEBIBYTE,
+        stack_bytes=MEBIBYTE,
         steps=10_000_000,
         command_bytes=8 * MEBIBYTE,
         json_depth=128,

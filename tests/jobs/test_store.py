@@ -22,6 +22,7 @@ SPENT = Accounting(
     host_ms=5,
     steps=6,
     memory_bytes_peak=7,
+    fuel=9,
     tokens_cached=8,
 )
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import wasmtime
 
-from cuttlebone.sandbox import Guest, GuestLimits, Isolation, Sandbox
+from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
+from cuttlebone.settings import Isolation
 from sandbox.wat import Opener
 
 GUESTS = Path(__file__).parent.parent / "guests"

@@ -12,13 +12,14 @@ import pytest
 import wasmtime
 
 from cuttlebone.errors import Interrupted, JobError
-from cuttlebone.sandbox import Block, Guest, GuestLimits, Isolation, Layer, Sandbox
+from cuttlebone.sandbox import Block, Guest, GuestLimits, Layer, Sandbox
 from cuttlebone.sandbox.artefact import Artefact
 from cuttlebone.sandbox.child import Child, ChildDied
 from cuttlebone.sandbox.compiling import compile_module
 from cuttlebone.sandbox.fork_server import ForkServer
 from cuttlebone.sandbox.frames import BrokenFrame, Request, unpack_description
 from cuttlebone.sandbox.orders import Order
+from cuttlebone.settings import Isolation
 from cuttlebone_abi import ErrorCode
 from sandbox.wat import block
 

@@ -102,6 +102,7 @@ _COMPLETED: Final[dict[str, Json]] = {
         "host_ms": 22,
         "steps": 29,
         "memory_bytes_peak": 1_114_112,
+        "fuel": None,
         "tokens_cached": 96,
     },
     "envelope": ENVELOPES["completed"],

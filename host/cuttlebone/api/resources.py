@@ -43,6 +43,9 @@ class AccountingResource(Resource):
     host_ms: int = Field(description="The rest of the running time.")
     steps: int
     memory_bytes_peak: int
+    fuel: int | None = Field(
+        description="Operations of the guest's code; null where the spec sets no `limits.fuel`."
+    )
     tokens_cached: int = Field(description="Prompt tokens that were not evaluated again.")
 
 

@@ -37,6 +37,8 @@ class Accounting:
     """The rest of the running time."""
     steps: int
     memory_bytes_peak: int
+    fuel: int | None
+    """Operations of the guest's code; None where they were not counted."""
     tokens_cached: int
 
 

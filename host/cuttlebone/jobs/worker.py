@@ -77,7 +77,10 @@ class Worker:
     def _drive(self, job: Job, budget: Budget) -> tuple[Envelope, Accounting | None]:
         loaded = self.catalog.get(job.spec)
         limits = GuestLimits(
-            memory_bytes=job.limits.memory_bytes, command_bytes=job.limits.command_bytes
+            memory_bytes=job.limits.memory_bytes,
+            command_bytes=job.limits.command_bytes,
+            stack_bytes=job.limits.stack_bytes,
+            fuel=job.limits.fuel,
         )
         try:
             guest = self.open_guest(loaded.block, limits)
@@ -136,5 +139,6 @@ def _accounting(job: Job, scope: Scope, guest: Guest) -> Accounting:
         host_ms=max(0, round(elapsed_ms - infer_ms - used.guest_ms)),
         steps=scope.budget.steps,
         memory_bytes_peak=used.memory_bytes_peak,
+        fuel=used.fuel,
         tokens_cached=scope.tokens_cached,
     )

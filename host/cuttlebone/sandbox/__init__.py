@@ -3,7 +3,6 @@
 from cuttlebone.sandbox.block import Block
 from cuttlebone.sandbox.compiler import CompileLimits
 from cuttlebone.sandbox.guest import Guest, GuestAccounting, GuestLimits
-from cuttlebone.sandbox.isolation import Isolation
 from cuttlebone.sandbox.lockdown import Layer
 from cuttlebone.sandbox.sandbox import Sandbox
 
@@ -13,7 +12,6 @@ __all__ = [
     "Guest",
     "GuestAccounting",
     "GuestLimits",
-    "Isolation",
     "Layer",
     "Sandbox",
 ]

@@ -15,7 +15,7 @@ from cuttlebone.sandbox.calls import Calls, NativeCalls, WasmFunction
 from cuttlebone.sandbox.engine import TABLE_ELEMENTS_MAX, new_engine
 from cuttlebone.sandbox.execution import Description
 from cuttlebone.sandbox.guest import GuestAccounting, GuestLimits
-from cuttlebone.sandbox.traps import job_error
+from cuttlebone.sandbox.traps import exceeded, job_error
 from cuttlebone_abi import ErrorCode
 
 _DESCRIPTOR: Final = Struct("<II")
@@ -167,10 +167,7 @@ class Instance:
         address, length = _DESCRIPTOR.unpack(calls.read(descriptor, 8))
         checked_range(address, length, memory_bytes, f"the payload that {name} returned")
         if length > bytes_max:
-            raise JobError(
-                ErrorCode.LIMIT_EXCEEDED,
-                f"{name} returned {length} bytes, over {limit} of {bytes_max}",
-            )
+            raise exceeded(limit, f"{name} returned {length} bytes, but at most {bytes_max} may be")
         return calls.read(address, length)
 
     def _enter(self, name: str, function: WasmFunction, *arguments: int) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from cuttlebone.errors import JobError, OperatorError
+from cuttlebone.errors import OperatorError
 from cuttlebone.sandbox.admission import PROBE_LIMITS, admissible_shape, block_of, digest_of
 from cuttlebone.sandbox.artefact import Artefact
 from cuttlebone.sandbox.block import Block
@@ -17,10 +17,10 @@ from cuttlebone.sandbox.execution import Execution, ExecutionGuest
 from cuttlebone.sandbox.fork_server import ForkServer
 from cuttlebone.sandbox.guest import Guest, GuestLimits
 from cuttlebone.sandbox.instance import Instance
-from cuttlebone.sandbox.isolation import Isolation
 from cuttlebone.sandbox.lockdown import Layer
 from cuttlebone.sandbox.process_execution import ProcessExecution
-from cuttlebone_abi import ErrorCode
+from cuttlebone.sandbox.traps import exceeded
+from cuttlebone.settings import Isolation
 
 
 class Sandbox:
@@ -81,11 +81,8 @@ class Sandbox:
         Raises JobError `limit_exceeded` where the block's smallest memory is over the limit.
         """
         if block.memory_bytes_min > limits.memory_bytes:
-            raise JobError(
-                ErrorCode.LIMIT_EXCEEDED,
-                f"the block needs {block.memory_bytes_min} bytes of memory to start, over "
-                f"memory_bytes of {limits.memory_bytes}; raise limits.memory_bytes",
-            )
+            needed = f"the block needs {block.memory_bytes_min} to start"
+            raise exceeded("memory_bytes", f"{needed}, but may have {limits.memory_bytes}")
         with self._lock:
             wasm = self._wasm[block.digest]
 

@@ -42,19 +42,15 @@ def job_error(
         case TrapCode.INTERRUPT:
             return Interrupted(during)
         case TrapCode.OUT_OF_FUEL:
-            return _limit(during, f"fuel of {limits.fuel} is spent", "raise limits.fuel")
+            return exceeded("fuel", f"{limits.fuel} operations are spent, in {during}")
         case TrapCode.STACK_OVERFLOW:
-            return _limit(
-                during,
-                f"stack_bytes of {limits.stack_bytes} is used up{_where(error)}: recursion too deep",
-                "bound the recursion",
+            what = (
+                f"{limits.stack_bytes} are used up in {during}{_where(error)}: endless recursion?"
             )
+            return exceeded("stack_bytes", what)
         case TrapCode.UNREACHABLE if memory + WASM_PAGE_BYTES > limits.memory_bytes:
-            return _limit(
-                during,
-                f"memory_bytes of {limits.memory_bytes} is used up, and the guest gave up{_where(error)}",
-                "allocate less, or raise limits.memory_bytes",
-            )
+            what = f"{limits.memory_bytes} are used up, and the guest gave up in {during}{_where(error)}"
+            return exceeded("memory_bytes", what)
         case code:
             meaning = _MEANINGS.get(code) if code is not None else None
             text = meaning or printable(error.message.splitlines()[-1])
@@ -64,8 +60,10 @@ def job_error(
             return JobError(ErrorCode.WASM_TRAP, message)
 
 
-def _limit(during: str, what: str, remedy: str) -> JobError:
-    return JobError(ErrorCode.LIMIT_EXCEEDED, f"in {during}, {what}; {remedy}")
+def exceeded(limit: str, what: str) -> JobError:
+    """The end of a job that went over `limit`, which the spec sets."""
+    message = f"{limit}: {what}; raise `limits.{limit}` in the spec if the block needs more"
+    return JobError(ErrorCode.LIMIT_EXCEEDED, message)
 
 
 def _instantiation_error(
@@ -73,10 +71,8 @@ def _instantiation_error(
 ) -> JobError:
     text = printable(" ".join(str(error).split()))
     if "memory minimum size" in text:
-        return _limit(
-            during,
-            f"memory_bytes of {limits.memory_bytes} is less than the module's smallest memory",
-            "raise limits.memory_bytes",
+        return exceeded(
+            "memory_bytes", f"{limits.memory_bytes} are less than the module's smallest memory"
         )
     return JobError(ErrorCode.WASM_TRAP, f"the guest could not be run, in {during}: {text}")
 
