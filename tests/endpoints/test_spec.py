@@ -109,7 +109,9 @@ def test_a_spec_is_written_in_the_order_of_its_fields() -> None:
             "api",
         ]
     )
-    assert list(written["serve"] or ()) == ["host", "ctx", "extra_args"]
+    serve = written["serve"]
+    assert isinstance(serve, dict)
+    assert list(serve) == ["host", "ctx", "extra_args"]
 
 
 @given(VALID_SPECS)

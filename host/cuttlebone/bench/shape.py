@@ -41,11 +41,14 @@ class ShapeFault:
     unknown: str | None = None
 
     @property
+    def place(self) -> Path:
+        """Where it is: at the unknown key itself, if that is what it is about."""
+        return self.path if self.unknown is None else (*self.path, self.unknown)
+
+    @property
     def finding(self) -> Finding:
-        """The fault as it is reported: at the unknown key itself, if that is what it is about."""
-        return finding(
-            self.path if self.unknown is None else (*self.path, self.unknown), self.message
-        )
+        """The fault as it is reported."""
+        return finding(self.place, self.message)
 
 
 class Shape:
@@ -57,10 +60,15 @@ class Shape:
         self._patterns = dict(schema.described_patterns())
 
     def faults(self, value: object) -> tuple[ShapeFault, ...]:
-        """List every breach; none means that `value` has the shape."""
+        """List every breach in the order of the document; none means that `value` has the shape."""
         if (fault := value_fault(value)) is not None:
             return (ShapeFault(fault.path, fault.reason),)
-        infinite = {path: number for path, number in _floats(value) if not math.isfinite(number)}
+        items = dict(_walked(value))
+        infinite = {
+            path: item
+            for path, item in items.items()
+            if isinstance(item, float) and not math.isfinite(item)
+        }
         faults = [
             ShapeFault(path, f"{number} is not finite; give a finite number")
             for path, number in infinite.items()
@@ -69,7 +77,9 @@ class Shape:
             path = tuple(error.instance_path)
             if path not in infinite:
                 faults.extend(self._faults_of(path, error))
-        return tuple(faults)
+        places = {path: at for at, path in enumerate(items)}
+        # A key that is missing or unknown stands where its object does.
+        return tuple(sorted(faults, key=lambda fault: places.get(fault.place, 0)))
 
     def _faults_of(self, path: Path, error: jsonschema_rs.ValidationError) -> Iterator[ShapeFault]:
         keyword: str = error.kind.name
@@ -102,19 +112,15 @@ class Shape:
         return rule
 
 
-def _floats(value: Json | object, path: Path = ()) -> Iterator[tuple[Path, float]]:
-    """Walk a value whose depth was checked."""
-    match value:
-        case float():
-            yield path, value
-        case dict():
-            for key, child in value.items():
-                yield from _floats(child, (*path, key))
-        case list():
-            for at, child in enumerate(value):
-                yield from _floats(child, (*path, at))
-        case _:
-            pass
+def _walked(value: object, path: Path = ()) -> Iterator[tuple[Path, object]]:
+    """Give every value with its path, outer before inner, of a value whose depth was checked."""
+    yield path, value
+    if isinstance(value, dict):
+        for key, child in value.items():
+            yield from _walked(child, (*path, key))
+    elif isinstance(value, list):
+        for at, child in enumerate(value):
+            yield from _walked(child, (*path, at))
 
 
 def _shown_at(path: Path, value: object) -> str:
