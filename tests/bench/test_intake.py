@@ -1,6 +1,7 @@
 """Intakes beyond the vectors: run rules and their sources, quality, budget, defaults, traps."""
 
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -484,3 +485,10 @@ def _normalised(intake: object) -> dict[str, Any]:
     report = _check(intake)
     assert report.normalised is not None, report.errors
     return report.normalised
+
+
+def test_the_example_in_the_docs_is_right() -> None:
+    page = (Path(__file__).parents[2] / "docs/intake-manifest.md").read_text(encoding="utf-8")
+    report = _check(read_document(page.split("```yaml\n")[1].split("```")[0].encode()))
+    assert report.verdict is Verdict.ACCEPT
+    assert report.rules["speculation"].source == "constraints"
