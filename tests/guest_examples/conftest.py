@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.sandbox import Guest, GuestLimits, Isolation, Sandbox
+from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
+from cuttlebone.settings import Isolation
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "guest-examples" / "c" / "build.py"

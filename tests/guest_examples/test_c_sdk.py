@@ -12,8 +12,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from abi.golden import Golden, each
+from cuttlebone.errors import JobError
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
-from cuttlebone_abi import Emit, Json, Sliced, decode_command, dump_json
+from cuttlebone_abi import Emit, ErrorCode, Json, Sliced, decode_command, dump_json
 from guest_examples.conftest import ROOT, Compile, OpenGuest
 
 MIRROR = Path(__file__).parent / "mirror.c"
@@ -164,6 +165,18 @@ def test_windows_of_a_mebibyte_fit_into_the_memory_of_a_job_by_default(
         assert told["text"] == window
 
     assert mirror.accounting.memory_bytes_peak < 32 * MEBIBYTE
+
+
+def test_a_guest_without_memory_ends_with_the_limit_and_not_with_a_bare_trap(
+    mirror_wasm: bytes, open_guest: OpenGuest
+) -> None:
+    mirror = open_guest(mirror_wasm, GuestLimits(memory_bytes=3 * MEBIBYTE))
+    mirror.init(b"{}")
+
+    with pytest.raises(JobError, match=f"memory_bytes: {3 * MEBIBYTE}") as ended:
+        mirror.step(dump_json(Sliced(text="a\n" * (MEBIBYTE // 4), next_offset=0)))
+
+    assert ended.value.code is ErrorCode.LIMIT_EXCEEDED
 
 
 def test_the_module_has_no_imports_and_every_export(sandbox: Sandbox, mirror_wasm: bytes) -> None:

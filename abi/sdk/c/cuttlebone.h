@@ -371,6 +371,12 @@ static struct {
     size_t inbox_len;
 } cf_heap;
 
+/* A host knows a lack of memory by there being none left, so all of it is taken before the trap. */
+static void cf_out_of_memory(void) {
+    while (__builtin_wasm_memory_grow(0, 1) != (size_t)-1) {}
+    __builtin_trap();
+}
+
 static cf_block *cf_new_block(size_t log2_size) {
     if (cf_heap.top == 0) cf_heap.top = ((uintptr_t)&__heap_base + 15) & ~(uintptr_t)15;
     uint64_t end = (uint64_t)cf_heap.top + ((uint64_t)1 << log2_size);
@@ -378,7 +384,7 @@ static cf_block *cf_new_block(size_t log2_size) {
     if (end > have) {
         uint64_t pages = (end - have + CF_PAGE_BYTES - 1) / CF_PAGE_BYTES;
         if (pages > CF_PAGE_BYTES || __builtin_wasm_memory_grow(0, (size_t)pages) == (size_t)-1)
-            __builtin_trap();
+            cf_out_of_memory();
     }
     cf_block *block = (cf_block *)cf_heap.top;
     cf_heap.top = (uintptr_t)end;
@@ -389,7 +395,7 @@ static cf_block *cf_new_block(size_t log2_size) {
 void *cf_malloc(size_t size) {
     size_t log2_size = 5;
     while (((uint64_t)1 << log2_size) < (uint64_t)size + sizeof(cf_block)) log2_size++;
-    if (log2_size > 31) __builtin_trap();
+    if (log2_size > 31) cf_out_of_memory();
     cf_block *block = cf_heap.free[log2_size];
     if (block)
         cf_heap.free[log2_size] = block->next;
@@ -423,7 +429,7 @@ void cf_forget_scratch(void) {
 
 static void cf_reserve(cf_buffer *buffer, size_t more) {
     size_t len = buffer->len + more;
-    if (len < more) __builtin_trap();
+    if (len < more) cf_out_of_memory();
     if (len <= buffer->capacity) return;
     char *larger = (char *)(buffer->scratch ? cf_scratch(len) : cf_malloc(len));
     for (size_t i = 0; i < buffer->len; i++) larger[i] = buffer->ptr[i];
