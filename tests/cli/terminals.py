@@ -6,7 +6,7 @@ import pty
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -35,7 +35,9 @@ class Ended:
         return json.loads(self.err.splitlines()[-1])["error"]
 
 
-def run_process(*arguments: str, stdin: bytes = b"", **environment: str) -> Ended:
+def run_process(
+    *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None
+) -> Ended:
     """Run the command in a process of its own, without a terminal."""
     ended = subprocess.run(
         [*COMMAND, *arguments],
@@ -43,7 +45,7 @@ def run_process(*arguments: str, stdin: bytes = b"", **environment: str) -> Ende
         capture_output=True,
         timeout=BOUND_S,
         check=False,
-        env={**os.environ, **environment},
+        env={**os.environ, **(environment or {})},
     )
     return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 

@@ -145,7 +145,7 @@ def test_a_listing_shows_what_is_asked_for(cli: Cli, host: str) -> None:
 
 
 def test_the_host_may_stand_in_the_environment(host: str) -> None:
-    assert run_process("jobs", CUTTLEBONE_URL=host).status == 0
+    assert run_process("jobs", environment={"CUTTLEBONE_URL": host}).status == 0
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,16 @@
-"""Options that several commands share, and the reading of their values."""
+"""Options that say what a job is and where it goes, and the reading of their values."""
 
 import sys
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
 import typer
-from pydantic import ValidationError
-from pydantic_settings import SettingsError
 
-from cuttlebone.cli.models import model_file
-from cuttlebone.errors import OperatorError
-from cuttlebone.settings import Settings
 from cuttlebone_abi import Json, MalformedMessage, load_json
 
 INPUT_BYTES_MAX: Final = 1 << 20
 DEFAULT_URL: Final = "http://127.0.0.1:8420"
+"""Where a host answers that was started with default settings."""
 
 JsonFlag: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Write JSON on one line, for programs; complaints too.")
@@ -29,15 +25,6 @@ InputOption: TypeAlias = Annotated[
         "-i",
         metavar="JSON|@FILE|-",
         help="The job's input: JSON in place, in a file, or on stdin (-).",
-    ),
-]
-ModelsOption: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="ROLE=FILE.gguf",
-        help="Serve a model under a role; `demo` as the file is the packaged demo model. Repeatable.",
     ),
 ]
 LimitsOption: TypeAlias = Annotated[
@@ -63,17 +50,10 @@ def read_input(stated: str) -> Json:
         raise _bad("--input", f"{error.reason}{hint}") from None
 
 
-def read_models(stated: list[str] | None) -> dict[str, Path]:
-    """Read the values of `--model`; raise typer.BadParameter, or OperatorError without the demo model."""
-    return {
-        role: model_file(name) for role, name in _pairs("--model", stated, "ROLE=FILE.gguf").items()
-    }
-
-
 def read_limits(stated: list[str] | None) -> dict[str, int]:
     """Read the values of `--limit`; raise typer.BadParameter."""
     found = {}
-    for name, number in _pairs("--limit", stated, "NAME=NUMBER").items():
+    for name, number in pairs("--limit", stated, "NAME=NUMBER").items():
         if not (number.isascii() and number.isdecimal()):
             raise _bad("--limit", f"{name} is {number!r}, which is no whole number")
         found[name] = int(number)
@@ -82,25 +62,7 @@ def read_limits(stated: list[str] | None) -> dict[str, int]:
 
 def read_labels(stated: list[str] | None) -> dict[str, str]:
     """Read the values of `--label`; raise typer.BadParameter."""
-    return _pairs("--label", stated, "KEY=VALUE")
-
-
-def settings_with(**stated: object) -> Settings:
-    """Put flags, where they are not None, over environment and defaults; raise OperatorError."""
-    given = {name: value for name, value in stated.items() if value is not None}
-    try:
-        return Settings.model_validate(given)
-    except ValidationError as error:
-        faults = [
-            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-            for fault in error.errors(include_url=False)
-        ]
-        raise OperatorError(
-            "the settings (flags, or CUTTLEBONE_… in the environment) are wrong:\n  "
-            + "\n  ".join(faults)
-        ) from None
-    except SettingsError as error:
-        raise OperatorError(f"the environment cannot be read: {error}; it must be JSON") from None
+    return pairs("--label", stated, "KEY=VALUE")
 
 
 def _input_bytes(stated: str) -> bytes:
@@ -123,7 +85,8 @@ def _input_bytes(stated: str) -> bytes:
     return data
 
 
-def _pairs(option: str, stated: list[str] | None, form: str) -> dict[str, str]:
+def pairs(option: str, stated: list[str] | None, form: str) -> dict[str, str]:
+    """Read values with a key before `=`, each key once; raise typer.BadParameter naming `form`."""
     pairs: dict[str, str] = {}
     for one in stated or ():
         key, sign, value = one.partition("=")

@@ -11,16 +11,14 @@ from typing import Annotated
 import typer
 
 from cuttlebone.assembly import open_host
+from cuttlebone.cli.host_options import IsolationOption, ModelsOption, read_models, settings_with
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.options import (
     InputOption,
     JsonFlag,
     LimitsOption,
-    ModelsOption,
     read_input,
     read_limits,
-    read_models,
-    settings_with,
 )
 from cuttlebone.cli.outcome import reporting, status_of
 from cuttlebone.cli.output import write_json
@@ -46,6 +44,7 @@ def run(
     stated_input: InputOption,
     models: ModelsOption = None,
     limits: LimitsOption = None,
+    isolation: IsolationOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Run one job in a host of its own and write its envelope.
@@ -58,7 +57,9 @@ def run(
     watched = sys.stderr.isatty() and not as_json
     with reporting(as_json=as_json):
         value, narrowed = read_input(stated_input), _limits(read_limits(limits))
-        settings = settings_with(models=read_models(models) or None, jobs_running_max=1)
+        settings = settings_with(
+            models=read_models(models) or None, isolation=isolation, jobs_running_max=1
+        )
         with open_host(settings, spec_files=[spec]) as host, closing(view):
             submission = Submission(_only_spec(host.service), value, narrowed)
             show = (lambda event: view.show(event.kind, event.data)) if watched else _ignore

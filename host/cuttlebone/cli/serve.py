@@ -10,8 +10,9 @@ from rich.text import Text
 
 from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.assembly import open_host
+from cuttlebone.cli.host_options import IsolationOption, ModelsOption, read_models, settings_with
 from cuttlebone.cli.logs import log_to_stderr
-from cuttlebone.cli.options import JsonFlag, ModelsOption, read_models, settings_with
+from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import shown, write_json
 from cuttlebone.cli.watching import stderr_console
@@ -36,8 +37,10 @@ def serve(
         typer.Option(min=0, max=65535, help="Port; 0 takes a free one. [default: 8420]"),
     ] = None,
     cache: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of compiled blocks.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder for compiled blocks. [default: the user's]"),
     ] = None,
+    isolation: IsolationOption = None,
     jobs_running_max: Annotated[
         int | None, typer.Option(min=1, help="Jobs that run at once. [default: 4]")
     ] = None,
@@ -69,6 +72,7 @@ def serve(
             host=host,
             port=port,
             cache=cache,
+            isolation=isolation,
             jobs_running_max=jobs_running_max,
             jobs_waiting_max=jobs_waiting_max,
             context_tokens_max=context_tokens_max,

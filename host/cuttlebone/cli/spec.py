@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from cuttlebone.cli.options import JsonFlag, settings_with
+from cuttlebone.cli.host_options import settings_with
+from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
 from cuttlebone.cli.statuses import ExitStatus

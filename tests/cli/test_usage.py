@@ -1,0 +1,85 @@
+"""What all commands have in common: help, JSON, wrong usage, and a quick start."""
+
+import subprocess
+import sys
+
+import pytest
+
+from cli.conftest import Cli
+from cuttlebone.cli.options import DEFAULT_URL
+from cuttlebone.settings import Settings
+
+COMMANDS = (
+    "demo", "serve", "run", "submit", "jobs", "job show", "job events", "job cancel", "spec check",
+    "block inspect", "endpoint check", "endpoint import", "endpoint list", "intake check",
+    "manifest check",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_an_example_and_an_output_for_programs(cli: Cli, command: str) -> None:
+    ended = cli(*command.split(), "--help")
+    assert ended.status == 0
+    assert f"Example: cuttlebone {command} " in ended.out
+    assert "--json " in ended.out
+
+
+def test_the_list_of_commands_is_complete(cli: Cli) -> None:
+    listed = cli("--help").out
+    assert all(command.split()[0] in listed for command in COMMANDS)
+    assert cli().out == listed
+
+
+def test_the_version_is_that_of_the_package(cli: Cli) -> None:
+    assert cli("--version").out == "0.1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("serv",), "No such command 'serv'. Did you mean 'serve'? (`cuttlebone --help`"),
+        (("job",), "Missing command. (`cuttlebone job --help`"),
+        (("run", "a.yaml"), "Missing option '--input' / '-i'. (`cuttlebone run --help`"),
+        (("jobs", "--nothing"), "No such option: --nothing (`cuttlebone jobs --help`"),
+        (("jobs", "--limit", "0"), "(`cuttlebone jobs --help`"),
+        (("jobs", "--status", "asleep"), "(`cuttlebone jobs --help`"),
+        (("serve", "--port", "65536"), "(`cuttlebone serve --help`"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(
+    cli: Cli, arguments: tuple[str, ...], complaint: str
+) -> None:
+    ended = cli(*arguments)
+    assert (ended.status, ended.out) == (2, "")
+    assert complaint in ended.err
+    assert ended.err.startswith("error: ")
+    assert ended.err.count("\n") == 1
+
+
+def test_wrong_usage_is_json_for_programs(cli: Cli) -> None:
+    ended = cli("run", "--json")
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.complaint["code"] == "usage"
+
+
+@pytest.mark.parametrize(
+    ("command", "absent"),
+    [
+        ("--help", "wasmtime llama_cpp fastapi pydantic httpx"),
+        ("jobs --help", "wasmtime llama_cpp fastapi pydantic_settings"),
+        ("submit --help", "wasmtime llama_cpp fastapi pydantic_settings"),
+        ("run --help", "fastapi"),
+    ],
+)
+def test_a_command_loads_only_what_it_needs(command: str, absent: str) -> None:
+    program = (
+        "import sys\nfrom cuttlebone.cli import main\n"
+        f"main({command.split()!r})\nprint(sorted(set({absent.split()!r}) & sys.modules.keys()))"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert ended.stdout.decode().splitlines()[-1] == "[]"
+
+
+def test_clients_look_where_a_host_answers_by_default() -> None:
+    settings = Settings()
+    assert f"http://{settings.host}:{settings.port}" == DEFAULT_URL
