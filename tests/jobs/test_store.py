@@ -1,17 +1,22 @@
 """The job store: one suite for every implementation of the protocol."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.jobs.events import EventKind
-from cuttlebone.jobs.job import Accounting, Job, JobFilter
+from cuttlebone.jobs.job import PRIORITY_LEAD_S, Accounting, Job, JobFilter, Priority
+from cuttlebone.jobs.journal import JournalEntry
 from cuttlebone.jobs.store import JobStore
 from cuttlebone.jobs.store_memory import MemoryJobStore
+from cuttlebone.jobs.store_sqlite import SqliteJobStore
 from cuttlebone.settings import Limits
-from cuttlebone_abi import Completed, JobStatus, Usage
+from cuttlebone_abi import Completed, JobStatus, Json, Usage
 
 DONE = Completed(result=2**70, usage=Usage(tokens_in=1, tokens_out=2, duration_ms=3, model="m"))
 SPENT = Accounting(
@@ -26,30 +31,48 @@ SPENT = Accounting(
     tokens_cached=8,
 )
 
-MakeStore = Callable[[], JobStore]
+BOUND_S = 10.0
+START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-@pytest.fixture(params=["memory"])
-def store(request: pytest.FixtureRequest) -> JobStore:
-    makers: dict[str, MakeStore] = {"memory": lambda: MemoryJobStore(kept_max=3)}
-    return makers[request.param]()
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[JobStore]:
+    makers: dict[str, Callable[[], JobStore]] = {
+        "memory": lambda: MemoryJobStore(kept_max=100),
+        "sqlite": lambda: SqliteJobStore(tmp_path),
+    }
+    made = makers[request.param]()
+    yield made
+    made.close()
 
 
-def job(name: str, **changes: str) -> Job:
-    made = Job(
+def job(name: str) -> Job:
+    return Job(
         id=name,
         spec="echo",
         input={"big": 2**70},
         limits=Limits(),
-        labels={},
-        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        labels={"team": "sepia"},
+        created_at=START,
+        request_sha256=f"request of {name}",
     )
-    return replace(made, **changes)  # type: ignore[arg-type]  # only text fields are changed here
 
 
 def accept(store: JobStore, *names: str) -> None:
     for name in names:
-        assert store.accept(job(name), waiting_max=100)
+        store.accept(job(name), waiting_max=100)
+
+
+def claimed(store: JobStore) -> Job:
+    found = store.claim()
+    assert found is not None
+    return found
+
+
+def append(store: JobStore, running: Job, kind: EventKind, data: Json) -> None:
+    done = threading.Event()
+    store.append(running, kind, data, after=done.set)
+    assert done.wait(BOUND_S)
 
 
 def finish(store: JobStore, name: str, attempt: int = 1) -> bool:
@@ -66,8 +89,60 @@ def test_an_accepted_job_is_there_as_it_was_given(store: JobStore) -> None:
 def test_a_full_queue_accepts_nothing(store: JobStore) -> None:
     accept(store, "a")
 
-    assert not store.accept(job("b"), waiting_max=1)
+    with pytest.raises(CallerError) as caught:
+        store.accept(job("b"), waiting_max=1)
+
+    assert caught.value.code is ProblemCode.QUEUE_FULL
     assert (store.get("b"), store.waiting()) == (None, 1)
+
+
+def test_an_interactive_job_goes_before_batch_jobs_but_not_before_old_ones(
+    store: JobStore,
+) -> None:
+    old = replace(job("old"), created_at=START - timedelta(seconds=PRIORITY_LEAD_S + 1))
+    urgent = replace(job("urgent"), priority=Priority.INTERACTIVE)
+    for one in (job("batch"), urgent, old):
+        store.accept(one, waiting_max=9)
+
+    assert [claimed(store).id for _ in range(3)] == ["old", "urgent", "batch"]
+
+
+def test_the_same_request_with_the_same_key_is_the_same_job(store: JobStore) -> None:
+    first = store.accept(job("a"), waiting_max=9, idempotency_key="k")
+    again = replace(job("b"), request_sha256=first.request_sha256)
+
+    assert store.accept(again, waiting_max=9, idempotency_key="k").id == "a"
+    assert store.get("b") is None
+
+
+def test_another_request_with_the_same_key_is_refused(store: JobStore) -> None:
+    store.accept(job("a"), waiting_max=9, idempotency_key="k")
+
+    with pytest.raises(CallerError) as caught:
+        store.accept(job("b"), waiting_max=9, idempotency_key="k")
+    assert caught.value.code is ProblemCode.IDEMPOTENCY_MISMATCH
+
+
+def test_tenants_do_not_share_keys(store: JobStore) -> None:
+    store.accept(job("a"), waiting_max=9, idempotency_key="k")
+    other = replace(job("b"), tenant="other")
+
+    assert store.accept(other, waiting_max=9, idempotency_key="k").id == "b"
+
+
+def test_the_same_request_with_the_same_id_is_the_same_job(store: JobStore) -> None:
+    accept(store, "a")
+    claimed(store)
+
+    assert store.accept(job("a"), waiting_max=9).status is JobStatus.RUNNING
+
+
+def test_another_request_with_the_same_id_is_refused(store: JobStore) -> None:
+    accept(store, "a")
+
+    with pytest.raises(CallerError) as caught:
+        store.accept(replace(job("a"), request_sha256="other"), waiting_max=9)
+    assert caught.value.code is ProblemCode.JOB_EXISTS
 
 
 def test_the_oldest_job_is_claimed_first(store: JobStore) -> None:
@@ -141,21 +216,21 @@ def test_a_cancel_marks_only_what_is_not_final(store: JobStore) -> None:
 
 def test_events_are_numbered_from_1_and_read_from_any_number(store: JobStore) -> None:
     accept(store, "a")
-    store.claim()
+    running = claimed(store)
     for value in range(5):
-        store.append("a", EventKind.PROGRESS, value)
+        append(store, running, EventKind.PROGRESS, value)
 
     read = store.events("a", after=3, limit=3)
 
     assert [(event.number, event.data) for event in read] == [(4, 1), (5, 2), (6, 3)]
-    assert store.events("none", after=0, limit=3) == []
+    assert list(store.events("none", after=0, limit=3)) == []
 
 
 def test_the_last_progress_stands_on_the_job(store: JobStore) -> None:
     accept(store, "a")
-    store.claim()
-    store.append("a", EventKind.PROGRESS, {"page": 1})
-    store.append("a", EventKind.TOKEN, {"text": "x"})
+    running = claimed(store)
+    append(store, running, EventKind.PROGRESS, {"page": 1})
+    append(store, running, EventKind.TOKEN, {"text": "x"})
 
     found = store.get("a")
     assert found is not None
@@ -185,7 +260,95 @@ def test_listings_are_filtered(store: JobStore) -> None:
     assert ids(JobFilter(label=("team", "y"))) == []
 
 
-def test_the_oldest_finished_jobs_are_forgotten(store: JobStore) -> None:
+def test_an_attempt_that_is_over_adds_no_events(store: JobStore) -> None:
+    accept(store, "a")
+    running = claimed(store)
+    finish(store, "a")
+    before = len(store.events("a", after=0, limit=100))
+    store.append(running, EventKind.TOKEN, {"text": "late"}, after=lambda: None)
+    accept(store, "b")  # a write that is answered comes after it
+
+    assert len(store.events("a", after=0, limit=100)) == before
+
+
+def test_events_of_a_kind_are_counted(store: JobStore) -> None:
+    accept(store, "a")
+    running = claimed(store)
+    append(store, running, EventKind.PROGRESS, 1)
+    append(store, running, EventKind.TOKEN, {"text": "x"})
+
+    assert store.count_events("a", EventKind.PROGRESS) == 1
+
+
+ENTRY = JournalEntry(
+    step=1,
+    command="infer",
+    command_sha256="c",
+    event_sha256="e",
+    event=b"{}",
+    pieces=("a\n", "b"),
+)
+
+
+def test_the_journal_keeps_entries_in_order(store: JobStore) -> None:
+    accept(store, "a")
+    running = claimed(store)
+    later = replace(ENTRY, step=2, event=None, pieces=())
+    store.record(running, ENTRY)
+    store.record(running, later)
+
+    assert list(store.journal("a")) == [ENTRY, later]
+
+
+def test_an_attempt_that_is_over_records_nothing(store: JobStore) -> None:
+    accept(store, "a")
+    running = claimed(store)
+    store.record(replace(running, attempt=7), ENTRY)
+
+    assert list(store.journal("a")) == []
+
+
+def test_a_final_job_can_be_forgotten_with_all_that_belongs_to_it(store: JobStore) -> None:
+    store.accept(job("a"), waiting_max=9, idempotency_key="k")
+    running = claimed(store)
+    store.record(running, ENTRY)
+    assert not store.forget("a")
+    finish(store, "a")
+
+    assert store.forget("a")
+    assert store.get("a") is None
+    assert not store.events("a", after=0, limit=9)
+    assert not store.journal("a")
+    assert store.accept(job("b"), waiting_max=9, idempotency_key="k").id == "b"
+
+
+def test_jobs_are_forgotten_after_their_time_to_live(store: JobStore) -> None:
+    store.accept(replace(job("short"), ttl_s=10), waiting_max=9)
+    store.accept(job("default"), waiting_max=9)
+    accept(store, "queued")
+    for name in ("short", "default"):
+        store.claim()
+        finish(store, name)
+    soon = datetime.now(UTC) + timedelta(seconds=60)
+
+    assert store.forget_finished_before(soon, ttl_s=1000) == 1
+    assert [store.get(name) is None for name in ("short", "default", "queued")] == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_queued_jobs_that_waited_too_long_are_found(store: JobStore) -> None:
+    store.accept(replace(job("a"), expires_at=START), waiting_max=9)
+    store.accept(replace(job("b"), expires_at=START + timedelta(days=1)), waiting_max=9)
+    accept(store, "c")
+
+    assert [one.id for one in store.expired(START)] == ["a"]
+
+
+def test_the_memory_forgets_the_oldest_finished_jobs() -> None:
+    store = MemoryJobStore(kept_max=3)
     accept(store, *"abcde")
     for name in "abcd":
         store.claim()

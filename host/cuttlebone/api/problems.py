@@ -40,15 +40,20 @@ KINDS: Final[Mapping[ProblemCode, ProblemKind]] = MappingProxyType(
         ProblemCode.UNKNOWN_SPEC: ProblemKind(404, "There is no such spec"),
         ProblemCode.METHOD_NOT_ALLOWED: ProblemKind(405, "This path does not take this method"),
         ProblemCode.NOT_FINAL: ProblemKind(409, "The job has not ended yet"),
+        ProblemCode.JOB_EXISTS: ProblemKind(409, "Another job has this id"),
         ProblemCode.BODY_TOO_LARGE: ProblemKind(413, "The body is too large"),
         ProblemCode.UNSUPPORTED_MEDIA_TYPE: ProblemKind(415, "The body has the wrong type"),
         ProblemCode.INVALID_BODY: ProblemKind(422, "The body does not have its documented shape"),
         ProblemCode.SCHEMA_VALIDATION_FAILED: ProblemKind(422, "The input does not fit the spec"),
+        ProblemCode.IDEMPOTENCY_MISMATCH: ProblemKind(
+            422, "The idempotency key belongs to another request"
+        ),
         ProblemCode.QUEUE_FULL: ProblemKind(429, "Too many jobs are waiting"),
         ProblemCode.INTERNAL: ProblemKind(500, "The host has a fault"),
         ProblemCode.SPEC_UNUSABLE: ProblemKind(503, "The spec cannot be served"),
         ProblemCode.MISCONFIGURED: ProblemKind(503, "The host is set up wrongly"),
         ProblemCode.STOPPING: ProblemKind(503, "The host is stopping"),
+        ProblemCode.STORE_UNAVAILABLE: ProblemKind(507, "The host cannot keep the job"),
     }
 )
 

@@ -6,8 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Protocol
 
+from cuttlebone.jobs.job import Job
 from cuttlebone_abi import Json
 
 
@@ -70,26 +72,22 @@ class Watchers:
 class Appender(Protocol):
     """The part of a store that an event log needs."""
 
-    def append(self, job_id: str, kind: EventKind, data: Json) -> None:
-        """Add an event to the log of a job."""
+    def append(self, job: Job, kind: EventKind, data: Json, *, after: Callable[[], None]) -> None:
+        """Add an event to the log of a running job, then call `after`."""
 
 
 class EventLog:
     """Writes the events of one running job and wakes its watchers. Owner: its job thread."""
 
-    def __init__(self, job_id: str, store: Appender, watchers: Watchers) -> None:
-        self._job_id = job_id
+    def __init__(self, job: Job, store: Appender, watchers: Watchers) -> None:
+        self._job = job
         self._store = store
-        self._watchers = watchers
+        self._wake = partial(watchers.wake, job.id)
 
     def progress(self, value: Json) -> None:
         """Log what the guest emitted."""
-        self._append(EventKind.PROGRESS, value)
+        self._store.append(self._job, EventKind.PROGRESS, value, after=self._wake)
 
     def token(self, text: str) -> None:
         """Log a piece of generated text."""
-        self._append(EventKind.TOKEN, {"text": text})
-
-    def _append(self, kind: EventKind, data: Json) -> None:
-        self._store.append(self._job_id, kind, data)
-        self._watchers.wake(self._job_id)
+        self._store.append(self._job, EventKind.TOKEN, {"text": text}, after=self._wake)

@@ -3,12 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 
 from cuttlebone.settings import Limits
 from cuttlebone_abi import Envelope, JobStatus, Json
 
 TENANT = "local"
 """Whose jobs these are, as long as there are no tokens."""
+
+
+class Priority(StrEnum):
+    """Who goes first in the queue. An older job of lower priority still comes before a new one."""
+
+    INTERACTIVE = "interactive"
+    """Somebody waits for it: as if it had come `PRIORITY_LEAD_S` earlier."""
+    BATCH = "batch"
+
+
+PRIORITY_LEAD_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +32,11 @@ class Submission:
     limits: Limits | None = None
     """Narrows the limits of the spec; only the fields that are set count."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    priority: Priority = Priority.BATCH
+    ttl_s: int | None = None
+    """How long the job is kept after its end; None is the host's default."""
+    expires_in_s: int | None = None
+    """How long it may wait in the queue; None is as long as it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +78,26 @@ class Job:
     cancel_requested: bool = False
     envelope: Envelope | None = None
     accounting: Accounting | None = None
+    tenant: str = TENANT
+    priority: Priority = Priority.BATCH
+    ttl_s: int | None = None
+    expires_at: datetime | None = None
+    """A job that still waits at this moment ends as `timeout`."""
+    request_sha256: str = ""
+    """Tells whether a repeated request is the same one."""
+
+    @property
+    def rank(self) -> float:
+        """Order in the queue, lowest first: seconds since 1970, moved ahead by the priority."""
+        lead_s = PRIORITY_LEAD_S if self.priority is Priority.INTERACTIVE else 0
+        return self.created_at.timestamp() - lead_s
 
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
     """Which jobs a listing shows, newest first. `before` is the id of the last job already seen."""
 
+    tenant: str | None = None
     status: JobStatus | None = None
     spec: str | None = None
     label: tuple[str, str] | None = None

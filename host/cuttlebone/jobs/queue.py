@@ -4,16 +4,14 @@ import threading
 
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.jobs.job import Job
-from cuttlebone.jobs.store import JobStore
-
-RETRY_AFTER_S = 5
+from cuttlebone.jobs.store import RETRY_AFTER_S, JobStore
 
 
 class JobQueue:
     """Hands queued jobs to job threads, oldest first.
 
     Any thread may use it. The store is never called under the lock, so that submitters share its
-    commits. Invariants: `_puts` grows with every accepted job, so a thread that found nothing
+    commits. Invariants: `_puts` grows with every job that may have been accepted, so a thread that found nothing
     knows whether something has come since; after `close` nothing is accepted or taken.
     """
 
@@ -25,8 +23,11 @@ class JobQueue:
         self._accepting = 0
         self._closed = False
 
-    def put(self, job: Job) -> None:
-        """Accept a job; raise CallerError when the queue is full or closed."""
+    def put(self, job: Job, *, idempotency_key: str | None = None) -> Job:
+        """Accept a job and return it, or the one that the same request made before.
+
+        Raises CallerError as `JobStore.accept` does, and `stopping` once the queue is closed.
+        """
         with self._changed:
             if self._closed:
                 raise CallerError(
@@ -35,20 +36,15 @@ class JobQueue:
                     retry_after_s=RETRY_AFTER_S,
                 )
             self._accepting += 1
-        accepted = False
         try:
-            accepted = self._store.accept(job, waiting_max=self._waiting_max)
+            return self._store.accept(
+                job, waiting_max=self._waiting_max, idempotency_key=idempotency_key
+            )
         finally:
             with self._changed:
                 self._accepting -= 1
-                self._puts += accepted
+                self._puts += 1
                 self._changed.notify_all()
-        if not accepted:
-            raise CallerError(
-                ProblemCode.QUEUE_FULL,
-                f"{self._waiting_max} jobs wait already (`jobs_waiting_max`); try again later",
-                retry_after_s=RETRY_AFTER_S,
-            )
 
     def take(self) -> Job | None:
         """Wait for a job and move it to running; None once the queue is closed."""

@@ -1,25 +1,41 @@
 """What keeps jobs: the protocol that the in-memory store and the durable one share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Protocol
 
+from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Accounting, Job, JobFilter
+from cuttlebone.jobs.journal import JournalEntry
 from cuttlebone_abi import Envelope, Json
+
+RETRY_AFTER_S = 5
+
+
+class StoreUnavailable(Exception):
+    """The store cannot be written: a full disk, an I/O error. Nothing of the request was kept."""
 
 
 class JobStore(Protocol):
-    """Keeps jobs and their event logs. Any thread may call it; each call is atomic.
+    """Keeps jobs, their event logs and their journals. Any thread may call it; each call is atomic.
 
-    Invariants: a status only moves forward; a final job never changes; the envelope is there
-    before anybody can see a final status; the last event of a final job is its result.
+    Invariants: a status only moves forward, but for `recover`; a final job never changes; the
+    envelope is there before anybody can see a final status; the last event of a final job is its
+    result. What a call returns is as durable as the store can make it, but for `append`.
+
+    Every method may raise StoreUnavailable, after which nothing of the call was kept.
     """
 
-    def accept(self, job: Job, *, waiting_max: int) -> bool:
-        """Keep a queued job, or return False if `waiting_max` jobs wait already."""
+    def accept(self, job: Job, *, waiting_max: int, idempotency_key: str | None = None) -> Job:
+        """Keep a queued job and return it, or the one that the same request made before.
+
+        The same request has the same id or, within a tenant, the same idempotency key. Raises
+        CallerError: `queue_full`, `idempotency_mismatch` or `job_exists` for another request.
+        """
 
     def claim(self) -> Job | None:
-        """Move the oldest queued job to running, as its next attempt."""
+        """Move the queued job that is first in line to running, as its next attempt."""
 
     def get(self, job_id: str) -> Job | None:
         """The job as it stands."""
@@ -33,11 +49,24 @@ class JobStore(Protocol):
     def waiting(self) -> int:
         """How many jobs are queued."""
 
-    def append(self, job_id: str, kind: EventKind, data: Json) -> None:
-        """Add to the event log of a running job; a progress event becomes the job's progress too."""
+    def append(self, job: Job, kind: EventKind, data: Json, *, after: Callable[[], None]) -> None:
+        """Add to the event log of a running attempt and call `after` once it can be read.
+
+        A progress event becomes the job's progress too. An attempt that is over adds nothing. May
+        return before the event is durable; whatever is recorded or finished later is so after it.
+        """
 
     def events(self, job_id: str, *, after: int, limit: int) -> Sequence[JobEvent]:
         """The events with numbers above `after`, in order, at most `limit`."""
+
+    def count_events(self, job_id: str, kind: EventKind) -> int:
+        """How many events of one kind the log of a job has."""
+
+    def record(self, job: Job, entry: JournalEntry) -> None:
+        """Keep one entry of the journal of a running attempt. Durable when it returns."""
+
+    def journal(self, job_id: str) -> Sequence[JournalEntry]:
+        """All entries, in order."""
 
     def request_cancel(self, job_id: str) -> Job | None:
         """Mark a job that is not final; a queued one can be finished at once by `finish`."""
@@ -46,3 +75,43 @@ class JobStore(Protocol):
         self, job_id: str, *, attempt: int, envelope: Envelope, accounting: Accounting | None
     ) -> bool:
         """Make the job final, if it is not yet and this is still its attempt (compare and set)."""
+
+    def forget(self, job_id: str) -> bool:
+        """Wipe a final job with its events and journal; return False if it is not final."""
+
+    def forget_finished_before(self, moment: datetime, *, ttl_s: int) -> int:
+        """Wipe the final jobs whose time to live, `ttl_s` if they have none, ended before `moment`."""
+
+    def expired(self, moment: datetime) -> Sequence[Job]:
+        """The queued jobs that were not to wait beyond `moment`."""
+
+    def recover(self) -> Sequence[Job]:
+        """At a start: queue again what was running when the last host died; return these jobs."""
+
+    def close(self) -> None:
+        """Write what is outstanding and let go of everything."""
+
+
+def queue_full(waiting_max: int) -> CallerError:
+    """The refusal of a job that finds no place in the queue."""
+    return CallerError(
+        ProblemCode.QUEUE_FULL,
+        f"{waiting_max} jobs wait already (`jobs_waiting_max`); try again later",
+        retry_after_s=RETRY_AFTER_S,
+    )
+
+
+def job_exists(job_id: str) -> CallerError:
+    """The refusal of a new request under the id of another one."""
+    return CallerError(
+        ProblemCode.JOB_EXISTS,
+        f"there is another job with the id {job_id}; choose a new id for a new request",
+    )
+
+
+def idempotency_mismatch() -> CallerError:
+    """The refusal of a new request under the idempotency key of another one."""
+    return CallerError(
+        ProblemCode.IDEMPOTENCY_MISMATCH,
+        "this Idempotency-Key was used for another request; use a new key for a new request",
+    )

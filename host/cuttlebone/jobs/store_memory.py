@@ -1,54 +1,71 @@
 """The job store in memory: for tests and for hosts that need not survive a restart."""
 
+import bisect
 import threading
-from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import islice
+from datetime import datetime, timedelta
+from itertools import count, islice
 
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Accounting, Job, JobFilter, now
+from cuttlebone.jobs.journal import JournalEntry
+from cuttlebone.jobs.store import idempotency_mismatch, job_exists, queue_full
 from cuttlebone_abi import Envelope, JobStatus, Json
 
 
 class MemoryJobStore:
     """Keeps jobs in dictionaries, the oldest finished ones only up to `kept_max`.
 
-    Any thread may call it; one lock guards everything. The queue holds exactly the ids of
-    the queued jobs, oldest first.
+    Any thread may call it; one lock guards everything. Invariants: `_queue` holds exactly the
+    queued jobs, sorted by rank and then by acceptance; every job has its log and its journal.
     """
 
     def __init__(self, *, kept_max: int) -> None:
         self._kept_max = kept_max
         self._jobs: dict[str, Job] = {}
         self._events: dict[str, list[JobEvent]] = {}
-        self._queue: OrderedDict[str, None] = OrderedDict()
+        self._journals: dict[str, list[JournalEntry]] = {}
+        self._queue: list[tuple[float, int, str]] = []
+        self._keys: dict[tuple[str, str], str] = {}
         self._finished: deque[str] = deque()
+        self._accepted = count()
         self._lock = threading.Lock()
 
-    def accept(self, job: Job, *, waiting_max: int) -> bool:
-        """Keep a queued job, or return False if `waiting_max` jobs wait already."""
+    def accept(self, job: Job, *, waiting_max: int, idempotency_key: str | None = None) -> Job:
+        """Keep a queued job and return it, or the one that the same request made before."""
         with self._lock:
+            earlier = self._earlier(job, idempotency_key)
+            if earlier is not None:
+                return earlier
             if len(self._queue) >= waiting_max:
-                return False
+                raise queue_full(waiting_max)
             self._jobs[job.id] = job
             self._events[job.id] = []
-            self._queue[job.id] = None
+            self._journals[job.id] = []
+            bisect.insort(self._queue, (job.rank, next(self._accepted), job.id))
+            if idempotency_key is not None:
+                self._keys[job.tenant, idempotency_key] = job.id
             self._append(job.id, EventKind.STATUS, {"status": JobStatus.QUEUED})
-            return True
+            return job
 
     def claim(self) -> Job | None:
-        """Move the oldest queued job to running, as its next attempt."""
+        """Move the queued job that is first in line to running, as its next attempt."""
         with self._lock:
             if not self._queue:
                 return None
-            job_id, _ = self._queue.popitem(last=False)
+            _, _, job_id = self._queue.pop(0)
             job = self._jobs[job_id]
             running = replace(
-                job, status=JobStatus.RUNNING, attempt=job.attempt + 1, started_at=now()
+                job,
+                status=JobStatus.RUNNING,
+                attempt=job.attempt + 1,
+                started_at=job.started_at or now(),
             )
             self._jobs[job_id] = running
-            self._append(job_id, EventKind.STATUS, {"status": JobStatus.RUNNING})
+            told = {"status": running.status, "attempt": running.attempt}
+            self._append(job_id, EventKind.STATUS, told)
             return running
 
     def get(self, job_id: str) -> Job | None:
@@ -69,27 +86,44 @@ class MemoryJobStore:
     def position(self, job_id: str) -> int | None:
         """How many queued jobs go before this queued one; None if it is not queued."""
         with self._lock:
-            if job_id not in self._queue:
-                return None
-            return next(at for at, waiting in enumerate(self._queue) if waiting == job_id)
+            ids = [waiting for _, _, waiting in self._queue]
+        return ids.index(job_id) if job_id in ids else None
 
     def waiting(self) -> int:
         """How many jobs are queued."""
         with self._lock:
             return len(self._queue)
 
-    def append(self, job_id: str, kind: EventKind, data: Json) -> None:
-        """Add to the event log of a running job; a progress event becomes the job's progress too."""
+    def append(self, job: Job, kind: EventKind, data: Json, *, after: Callable[[], None]) -> None:
+        """Add to the event log of a running attempt and call `after` once it can be read."""
         with self._lock:
-            job = self._jobs[job_id]
+            if not self._runs(job):
+                return
             if kind is EventKind.PROGRESS:
-                self._jobs[job_id] = replace(job, progress=data)
-            self._append(job_id, kind, data)
+                self._jobs[job.id] = replace(self._jobs[job.id], progress=data)
+            self._append(job.id, kind, data)
+        after()
 
     def events(self, job_id: str, *, after: int, limit: int) -> Sequence[JobEvent]:
         """The events with numbers above `after`, in order, at most `limit`."""
         with self._lock:
             return self._events.get(job_id, [])[after : after + limit]
+
+    def count_events(self, job_id: str, kind: EventKind) -> int:
+        """How many events of one kind the log of a job has."""
+        with self._lock:
+            return sum(event.kind is kind for event in self._events.get(job_id, ()))
+
+    def record(self, job: Job, entry: JournalEntry) -> None:
+        """Keep one entry of the journal of a running attempt."""
+        with self._lock:
+            if self._runs(job):
+                self._journals[job.id].append(entry)
+
+    def journal(self, job_id: str) -> Sequence[JournalEntry]:
+        """All entries, in order."""
+        with self._lock:
+            return tuple(self._journals.get(job_id, ()))
 
     def request_cancel(self, job_id: str) -> Job | None:
         """Mark a job that is not final; a queued one can be finished at once by `finish`."""
@@ -117,25 +151,80 @@ class MemoryJobStore:
                 envelope=envelope,
                 accounting=accounting,
             )
-            self._queue.pop(job_id, None)
+            self._queue = [entry for entry in self._queue if entry[2] != job_id]
             self._append(job_id, EventKind.STATUS, {"status": status})
             self._append(job_id, EventKind.RESULT, envelope.model_dump(mode="json"))
             self._finished.append(job_id)
-            self._forget_oldest()
+            while len(self._finished) > self._kept_max:
+                self._forget(self._finished[0])
             return True
+
+    def forget(self, job_id: str) -> bool:
+        """Wipe a final job with its events and journal; return False if it is not final."""
+        with self._lock:
+            job = self._jobs.get(job_id)
+            if job is None or not job.status.final:
+                return False
+            self._forget(job_id)
+            return True
+
+    def forget_finished_before(self, moment: datetime, *, ttl_s: int) -> int:
+        """Wipe the final jobs whose time to live, `ttl_s` if they have none, ended before `moment`."""
+        with self._lock:
+            over = [
+                job.id
+                for job in map(self._jobs.__getitem__, self._finished)
+                if job.finished_at is not None
+                and job.finished_at + timedelta(seconds=job.ttl_s or ttl_s) < moment
+            ]
+            for job_id in over:
+                self._forget(job_id)
+            return len(over)
+
+    def expired(self, moment: datetime) -> Sequence[Job]:
+        """The queued jobs that were not to wait beyond `moment`."""
+        with self._lock:
+            queued = [self._jobs[job_id] for _, _, job_id in self._queue]
+        return [job for job in queued if job.expires_at is not None and job.expires_at <= moment]
+
+    def recover(self) -> Sequence[Job]:
+        """Nothing survives a restart, so nothing runs at a start."""
+        return ()
+
+    def close(self) -> None:
+        """Nothing is outstanding; what is kept can still be read."""
+
+    def _earlier(self, job: Job, idempotency_key: str | None) -> Job | None:
+        """Find the job that an equal request made; raise CallerError if another request did."""
+        same_id = self._jobs.get(job.id)
+        if same_id is not None:
+            if (same_id.request_sha256, same_id.tenant) != (job.request_sha256, job.tenant):
+                raise job_exists(job.id)
+            return same_id
+        same_key = self._keys.get((job.tenant, idempotency_key or ""))
+        if same_key is None:
+            return None
+        if self._jobs[same_key].request_sha256 != job.request_sha256:
+            raise idempotency_mismatch()
+        return self._jobs[same_key]
+
+    def _runs(self, job: Job) -> bool:
+        current = self._jobs[job.id]
+        return current.status is JobStatus.RUNNING and current.attempt == job.attempt
 
     def _append(self, job_id: str, kind: EventKind, data: Json) -> None:
         log = self._events[job_id]
         log.append(JobEvent(len(log) + 1, kind, data, now()))
 
-    def _forget_oldest(self) -> None:
-        while len(self._finished) > self._kept_max:
-            oldest = self._finished.popleft()
-            del self._jobs[oldest]
-            del self._events[oldest]
+    def _forget(self, job_id: str) -> None:
+        self._finished.remove(job_id)
+        del self._jobs[job_id], self._events[job_id], self._journals[job_id]
+        self._keys = {key: kept for key, kept in self._keys.items() if kept != job_id}
 
 
 def _matches(job: Job, wanted: JobFilter) -> bool:
+    if wanted.tenant is not None and job.tenant != wanted.tenant:
+        return False
     if wanted.status is not None and job.status is not wanted.status:
         return False
     if wanted.spec is not None and job.spec != wanted.spec:

@@ -13,7 +13,7 @@ from cuttlebone.errors import CallerError, JobError
 from cuttlebone.files import HandleTable
 from cuttlebone.jobs.catalog import Catalog, LoadedSpec
 from cuttlebone.jobs.events import EventLog, Watchers
-from cuttlebone.jobs.job import TENANT, Accounting, Job
+from cuttlebone.jobs.job import Accounting, Job
 from cuttlebone.jobs.queue import JobQueue
 from cuttlebone.jobs.runner import GUEST_FAULTS, failure_of, internal_fault, run_job
 from cuttlebone.jobs.running import RunningJobs
@@ -109,10 +109,10 @@ class Worker:
         )
         return Scope(
             job=job.id,
-            tenant=TENANT,
+            tenant=job.tenant,
             files=files,
             model=model,
-            events=EventLog(job.id, self.store, self.watchers),
+            events=EventLog(job, self.store, self.watchers),
             budget=budget,
         )
 

@@ -1,0 +1,42 @@
+"""The journal of a job: what its guest was told, so that the guest can be driven there again.
+
+A guest is a function of its input and of the events it was given. What is dear or cannot be had
+again is kept whole; what can be had again is kept as a digest, so that no file content comes to
+rest in the store.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Recording(StrEnum):
+    """How much of the events a journal keeps."""
+
+    DIGESTS = "digests"
+    """Generations whole, everything else as digests."""
+    FULL = "full"
+    """Every event whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One step: the command that a guest returned, and the event that answered it."""
+
+    step: int
+    """Number of the call that returned the command: 1 for `cf_init`."""
+    command: str
+    """Its `cmd`."""
+    command_sha256: str
+    """Of the bytes that the guest returned."""
+    event_sha256: str
+    """Of the bytes that answered it."""
+    event: bytes | None
+    """These bytes, where they are kept."""
+    pieces: tuple[str, ...] = ()
+    """What `cf_on_token` was given meanwhile, in order."""
+
+
+def digest(data: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,178 @@
+"""The statements that change the tables. Each runs inside a transaction of the writer."""
+
+import sqlite3
+from datetime import datetime
+from typing import Final
+
+from cuttlebone.jobs.events import EventKind
+from cuttlebone.jobs.job import Accounting, Job, now
+from cuttlebone.jobs.journal import JournalEntry
+from cuttlebone.jobs.store import idempotency_mismatch, job_exists, queue_full
+from cuttlebone.jobs.store_sqlite.rows import accounting_bytes, job_of, microseconds, row_of
+from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
+
+COUNT: Final = "select jobs from job_counts where status = ?"
+_CLAIM: Final = """
+update jobs set status = 'running', attempt = attempt + 1, started_us = coalesce(started_us, ?)
+where number = (select number from jobs where status = 'queued' order by rank, number limit 1)
+returning *
+"""
+_NUMBER_EVENT: Final = """
+update jobs set events = events + 1 where id = ? and attempt = ? and status = 'running'
+returning number, events
+"""
+_FINISH: Final = """
+update jobs set status = ?, envelope = ?, accounting = ?, finished_us = ?, events = events + 2
+where id = ? and attempt = ? and envelope is null
+returning number, events
+"""
+_FORGET_FINISHED: Final = """
+delete from jobs where finished_us is not null and finished_us + coalesce(ttl_s, ?) * 1000000 < ?
+"""
+
+
+def accept(
+    connection: sqlite3.Connection, job: Job, waiting_max: int, idempotency_key: str | None
+) -> Job:
+    """Keep a queued job, or return the one that the same request made before."""
+    earlier = _earlier(connection, job, idempotency_key)
+    if earlier is not None:
+        return earlier
+    (waiting,) = connection.execute(COUNT, (JobStatus.QUEUED,)).fetchone()
+    if waiting >= waiting_max:
+        raise queue_full(waiting_max)
+    row = row_of(job)
+    names = ", ".join(row)
+    places = ", ".join(f":{name}" for name in row)
+    number = connection.execute(f"insert into jobs ({names}) values ({places})", row).lastrowid  # noqa: S608  # names of our own
+    if idempotency_key is not None:
+        connection.execute(
+            "insert into idempotency (tenant, key, job) values (?, ?, ?)",
+            (job.tenant, idempotency_key, number),
+        )
+    connection.execute("update jobs set events = 1 where number = ?", (number,))
+    _insert_event(connection, number, 1, EventKind.STATUS, {"status": JobStatus.QUEUED})
+    return job
+
+
+def claim(connection: sqlite3.Connection) -> Job | None:
+    """Move the queued job that is first in line to running."""
+    row = connection.execute(_CLAIM, (microseconds(now()),)).fetchone()
+    if row is None:
+        return None
+    job = job_of(row)
+    append(connection, job, EventKind.STATUS, {"status": job.status, "attempt": job.attempt})
+    return job
+
+
+def append(connection: sqlite3.Connection, job: Job, kind: EventKind, data: Json) -> None:
+    """Add to the event log of a running attempt; one that is over adds nothing."""
+    numbered = connection.execute(_NUMBER_EVENT, (job.id, job.attempt)).fetchone()
+    if numbered is None:
+        return
+    row, number = numbered
+    _insert_event(connection, row, number, kind, data)
+    if kind is EventKind.PROGRESS:
+        connection.execute("update jobs set progress = ? where number = ?", (dump_json(data), row))
+
+
+def record(connection: sqlite3.Connection, job: Job, entry: JournalEntry) -> None:
+    """Add to the journal of a running attempt; one that is over adds nothing."""
+    connection.execute(
+        "insert into journal (job, step, command, command_sha256, event_sha256, event, pieces) "
+        "select number, ?, ?, ?, ?, ?, ? from jobs "
+        "where id = ? and attempt = ? and status = 'running'",
+        (
+            entry.step,
+            entry.command,
+            entry.command_sha256,
+            entry.event_sha256,
+            entry.event,
+            dump_json(list(entry.pieces)),
+            job.id,
+            job.attempt,
+        ),
+    )
+
+
+def finish(
+    connection: sqlite3.Connection,
+    job_id: str,
+    attempt: int,
+    envelope: Envelope,
+    accounting: Accounting | None,
+) -> bool:
+    """Make a job final, if it is not yet and this is still its attempt."""
+    columns = (
+        envelope.status,
+        dump_json(envelope),
+        accounting_bytes(accounting),
+        microseconds(now()),
+        job_id,
+        attempt,
+    )
+    numbered = connection.execute(_FINISH, columns).fetchone()
+    if numbered is None:
+        return False
+    number, last = numbered
+    _insert_event(connection, number, last - 1, EventKind.STATUS, {"status": envelope.status})
+    _insert_event(connection, number, last, EventKind.RESULT, envelope.model_dump(mode="json"))
+    return True
+
+
+def request_cancel(connection: sqlite3.Connection, job_id: str) -> None:
+    """Mark a job that is not final."""
+    connection.execute(
+        "update jobs set cancel_requested = 1 where id = ? and envelope is null", (job_id,)
+    )
+
+
+def forget(connection: sqlite3.Connection, job_id: str) -> bool:
+    """Wipe a final job; its events, journal and idempotency keys go with it."""
+    return (
+        connection.execute(
+            "delete from jobs where id = ? and envelope is not null", (job_id,)
+        ).rowcount
+        > 0
+    )
+
+
+def forget_finished_before(connection: sqlite3.Connection, moment: datetime, ttl_s: int) -> int:
+    """Wipe the final jobs whose time to live is over."""
+    return connection.execute(_FORGET_FINISHED, (ttl_s, microseconds(moment))).rowcount
+
+
+def recover(connection: sqlite3.Connection) -> list[Job]:
+    """Queue again what was running, at its old place."""
+    rows = connection.execute(
+        "update jobs set status = 'queued' where status = 'running' returning *"
+    ).fetchall()
+    return [job_of(row) for row in rows]
+
+
+def _earlier(connection: sqlite3.Connection, job: Job, idempotency_key: str | None) -> Job | None:
+    """Find the job that an equal request made; raise CallerError if another request did."""
+    same_id = connection.execute("select * from jobs where id = ?", (job.id,)).fetchone()
+    if same_id is not None:
+        if same_id["request_sha256"] == job.request_sha256 and same_id["tenant"] == job.tenant:
+            return job_of(same_id)
+        raise job_exists(job.id)
+    if idempotency_key is None:
+        return None
+    same_key = connection.execute(
+        "select jobs.* from idempotency join jobs on jobs.number = idempotency.job "
+        "where idempotency.tenant = ? and key = ?",
+        (job.tenant, idempotency_key),
+    ).fetchone()
+    if same_key is None or same_key["request_sha256"] == job.request_sha256:
+        return None if same_key is None else job_of(same_key)
+    raise idempotency_mismatch()
+
+
+def _insert_event(
+    connection: sqlite3.Connection, job: int | None, number: int, kind: EventKind, data: Json
+) -> None:
+    connection.execute(
+        "insert into job_events (job, number, kind, at_us, data) values (?, ?, ?, ?, ?)",
+        (job, number, kind, microseconds(now()), dump_json(data)),
+    )

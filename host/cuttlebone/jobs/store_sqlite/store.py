@@ -1,0 +1,222 @@
+"""The durable job store behind its protocol: writes go to the writer thread, reads to readers."""
+
+import fcntl
+import os
+import queue
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from cuttlebone.errors import OperatorError
+from cuttlebone.jobs.events import EventKind, JobEvent
+from cuttlebone.jobs.job import Accounting, Job, JobFilter
+from cuttlebone.jobs.journal import JournalEntry
+from cuttlebone.jobs.store_sqlite import changes
+from cuttlebone.jobs.store_sqlite.rows import entry_of, event_of, job_of, microseconds
+from cuttlebone.jobs.store_sqlite.schema import connect, open_database
+from cuttlebone.jobs.store_sqlite.writer import Writer
+from cuttlebone_abi import Envelope, JobStatus, Json
+
+READERS_KEPT_MAX: Final = 16
+"""Idle reading connections; more are opened when needed and closed again."""
+
+
+class SqliteJobStore:
+    """Keeps jobs in one SQLite file of a folder that this host alone uses. See `JobStore`.
+
+    Any thread may call it. Invariants: only the writer thread writes; a reader is used by one
+    thread at a time and sees what was committed when it began.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open or make the store; raise OperatorError if it is damaged, too new or in use."""
+        self._path = folder / "jobs.sqlite"
+        self._lock = _lock_folder(folder)
+        self._writer = Writer(open_database(self._path))
+        self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue(READERS_KEPT_MAX)
+
+    def close(self) -> None:
+        """Write what is outstanding, close all connections, let the folder go."""
+        self._writer.close()
+        while not self._readers.empty():
+            self._readers.get_nowait().close()
+        os.close(self._lock)
+
+    # --- writing ----------------------------------------------------------------------------
+
+    def accept(self, job: Job, *, waiting_max: int, idempotency_key: str | None = None) -> Job:
+        """Keep a queued job and return it, or the one that the same request made before."""
+        return self._writer.do(
+            lambda connection: changes.accept(connection, job, waiting_max, idempotency_key)
+        )
+
+    def claim(self) -> Job | None:
+        """Move the queued job that is first in line to running, as its next attempt."""
+        return self._writer.do(changes.claim)
+
+    def append(self, job: Job, kind: EventKind, data: Json, *, after: Callable[[], None]) -> None:
+        """Add to the event log of a running attempt and call `after` once it can be read."""
+        self._writer.post(
+            lambda connection: changes.append(connection, job, kind, data), after=after
+        )
+
+    def record(self, job: Job, entry: JournalEntry) -> None:
+        """Keep one entry of the journal of a running attempt. Durable when it returns."""
+        self._writer.do(lambda connection: changes.record(connection, job, entry))
+
+    def request_cancel(self, job_id: str) -> Job | None:
+        """Mark a job that is not final; a queued one can be finished at once by `finish`."""
+        self._writer.do(lambda connection: changes.request_cancel(connection, job_id))
+        return self.get(job_id)
+
+    def finish(
+        self, job_id: str, *, attempt: int, envelope: Envelope, accounting: Accounting | None
+    ) -> bool:
+        """Make the job final, if it is not yet and this is still its attempt (compare and set)."""
+        return self._writer.do(
+            lambda connection: changes.finish(connection, job_id, attempt, envelope, accounting)
+        )
+
+    def forget(self, job_id: str) -> bool:
+        """Wipe a final job with its events and journal; return False if it is not final."""
+        return self._writer.do(lambda connection: changes.forget(connection, job_id))
+
+    def forget_finished_before(self, moment: datetime, *, ttl_s: int) -> int:
+        """Wipe the final jobs whose time to live, `ttl_s` if they have none, ended before `moment`."""
+        return self._writer.do(
+            lambda connection: changes.forget_finished_before(connection, moment, ttl_s)
+        )
+
+    def recover(self) -> Sequence[Job]:
+        """At a start: queue again what was running when the last host died; return these jobs."""
+        return self._writer.do(changes.recover)
+
+    # --- reading ----------------------------------------------------------------------------
+
+    def get(self, job_id: str) -> Job | None:
+        """The job as it stands."""
+        with self._reader() as reader:
+            row = reader.execute("select * from jobs where id = ?", (job_id,)).fetchone()
+        return None if row is None else job_of(row)
+
+    def find(self, wanted: JobFilter) -> Sequence[Job]:
+        """Jobs, newest first, at most `wanted.limit`."""
+        conditions, values = _conditions(wanted)
+        where = f"where {' and '.join(conditions)}" if conditions else ""
+        query = f"select * from jobs {where} order by number desc limit ?"  # noqa: S608  # conditions of our own
+        with self._reader() as reader:
+            return [job_of(row) for row in reader.execute(query, (*values, wanted.limit))]
+
+    def position(self, job_id: str) -> int | None:
+        """How many queued jobs go before this queued one; None if it is not queued."""
+        with self._reader() as reader:
+            row = reader.execute(
+                "select rank, number from jobs where id = ? and status = 'queued'", (job_id,)
+            ).fetchone()
+            if row is None:
+                return None
+            (position,) = reader.execute(
+                "select count(*) from jobs where status = 'queued' and (rank, number) < (?, ?)",
+                tuple(row),
+            ).fetchone()
+        return int(position)
+
+    def waiting(self) -> int:
+        """How many jobs are queued."""
+        with self._reader() as reader:
+            (waiting,) = reader.execute(changes.COUNT, (JobStatus.QUEUED,)).fetchone()
+        return int(waiting)
+
+    def events(self, job_id: str, *, after: int, limit: int) -> Sequence[JobEvent]:
+        """The events with numbers above `after`, in order, at most `limit`."""
+        with self._reader() as reader:
+            rows = reader.execute(
+                "select * from job_events where job = (select number from jobs where id = ?) "
+                "and number > ? order by number limit ?",
+                (job_id, after, limit),
+            )
+            return [event_of(row) for row in rows]
+
+    def count_events(self, job_id: str, kind: EventKind) -> int:
+        """How many events of one kind the log of a job has."""
+        with self._reader() as reader:
+            (found,) = reader.execute(
+                "select count(*) from job_events "
+                "where job = (select number from jobs where id = ?) and kind = ?",
+                (job_id, kind),
+            ).fetchone()
+        return int(found)
+
+    def journal(self, job_id: str) -> Sequence[JournalEntry]:
+        """All entries, in order."""
+        with self._reader() as reader:
+            rows = reader.execute(
+                "select * from journal where job = (select number from jobs where id = ?) "
+                "order by step",
+                (job_id,),
+            )
+            return [entry_of(row) for row in rows]
+
+    def expired(self, moment: datetime) -> Sequence[Job]:
+        """The queued jobs that were not to wait beyond `moment`."""
+        with self._reader() as reader:
+            rows = reader.execute(
+                "select * from jobs where status = 'queued' and expires_us is not null "
+                "and expires_us <= ?",
+                (microseconds(moment),),
+            )
+            return [job_of(row) for row in rows]
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        try:
+            reader = self._readers.get_nowait()
+        except queue.Empty:
+            reader = connect(self._path, read_only=True)
+        try:
+            yield reader
+        finally:
+            try:
+                self._readers.put_nowait(reader)
+            except queue.Full:
+                reader.close()
+
+
+def _conditions(wanted: JobFilter) -> tuple[list[str], list[str | int]]:
+    """The parts of a where clause, and the values of their places."""
+    parts: list[tuple[str, tuple[str, ...] | None]] = [
+        ("tenant = ?", None if wanted.tenant is None else (wanted.tenant,)),
+        ("status = ?", None if wanted.status is None else (wanted.status,)),
+        ("spec = ?", None if wanted.spec is None else (wanted.spec,)),
+        ("labels ->> ('$.' || json_quote(?)) = ?", wanted.label),
+        (
+            "number < (select number from jobs where id = ?)",
+            None if wanted.before is None else (wanted.before,),
+        ),
+    ]
+    stated = [(condition, values) for condition, values in parts if values is not None]
+    return [condition for condition, _ in stated], [
+        value for _, values in stated for value in values
+    ]
+
+
+def _lock_folder(folder: Path) -> int:
+    """Take the folder for this process; raise OperatorError if another host has it."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise OperatorError(
+            f"the state folder {folder} cannot be used: {error.strerror}; give another --state DIR"
+        ) from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise OperatorError(
+            f"another host uses the state folder {folder}; stop it, or give another --state DIR"
+        ) from None
+    return lock
