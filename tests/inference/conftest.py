@@ -1,0 +1,97 @@
+"""Models to test with: the fake, and the demo model loaded once for all tests."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from cuttlebone.inference.generation import Generation, GenerationRequest, Outcome, Piece, Turn
+from cuttlebone.inference.llama import LlamaOptions
+from cuttlebone.inference.llama.loading import open_model
+from cuttlebone.inference.sequence import BatchLimits
+from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.testing import FakeModel
+
+BOUND_S = 60.0
+"""No test waits longer for anything."""
+
+
+def ask(
+    prompt: str = "hello", *, max_tokens: int = 16, job: str = "job", tenant: str = "tenant"
+) -> GenerationRequest:
+    """Make a request with one user turn."""
+    return GenerationRequest(
+        job=job,
+        tenant=tenant,
+        turns=(Turn("user", prompt),),
+        raw_prompt=None,
+        max_tokens=max_tokens,
+    )
+
+
+def collect(generation: Generation) -> tuple[list[str], Outcome]:
+    """Take everything that comes, saying `go on` to each piece if it asks."""
+    pieces: list[str] = []
+    while True:
+        match generation.next(BOUND_S):
+            case None:
+                raise AssertionError(f"nothing came within {BOUND_S} s after {pieces}")
+            case Piece(text):
+                pieces.append(text)
+                if generation.request.asks_verdict:
+                    generation.verdict(stop=False)
+            case outcome:
+                return pieces, outcome
+
+
+@contextmanager
+def serving(model: FakeModel, limits: BatchLimits | None = None) -> Iterator[InferenceThread]:
+    """Serve a fake model while the block runs."""
+    thread = InferenceThread(lambda: model, limits=limits or BatchLimits())
+    thread.start()
+    try:
+        yield thread
+    finally:
+        model.release()
+        thread.stop()
+
+
+@pytest.fixture(scope="session")
+def demo_options() -> LlamaOptions:
+    """How the demo model is opened in tests."""
+    return LlamaOptions(context_tokens_max=2048, threads=1)
+
+
+@pytest.fixture(scope="session")
+def trials(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the results of trials are kept for one test session."""
+    return tmp_path_factory.mktemp("trials")
+
+
+@pytest.fixture(scope="session")
+def demo_thread(
+    demo_model: Path, demo_options: LlamaOptions, trials: Path
+) -> Iterator[InferenceThread]:
+    """The demo model, served."""
+    thread = InferenceThread(
+        partial(open_model, demo_model, demo_options, trials=trials), name="demo"
+    )
+    thread.start()
+    yield thread
+    thread.stop()
+
+
+@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.model)])
+def served(request: pytest.FixtureRequest) -> Iterator[InferenceThread]:
+    """A model behind its thread: what is tested with this holds for the fake and for the real one."""
+    if request.param == "real":
+        thread: InferenceThread = request.getfixturevalue("demo_thread")
+        yield thread
+        return
+    with ExitStack() as stack:
+        yield stack.enter_context(serving(FakeModel({"story": "Once upon a time there was a fox"})))
+
+
+Serve = Callable[[FakeModel], InferenceThread]
