@@ -241,6 +241,7 @@ def test_a_source_that_cannot_be_is_corrected(source: str) -> None:
         ["no cloud; route: patch; be nice: really"],
         ["route: patch", "route: patch;"],
         "x;;route: patch",
+        "be quick\nroute: patch\n",
     ],
 )
 def test_rules_are_read_in_free_text(constraints: Any) -> None:

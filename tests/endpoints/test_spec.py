@@ -295,7 +295,12 @@ def test_a_refusal_says_field_value_rule_and_what_is_accepted(
             ["runtime", '"vllm"', "'infer.llamacpp', 'infer.mlx-lm' or 'infer.ollama'"],
         ),
         ({"surprise": "sk-123"}, ["surprise", "unknown key", "role, model, runtime"]),
-        ({"sticky": 1}, ["sticky", "1 is refused", "boolean"]),
+        ({"role": 7}, ["role", "7 is refused", "must be text", "quote it"]),
+        ({"excludes": "a"}, ["excludes", '"a" is refused', "must be a list"]),
+        ({"serve": None}, ["serve", "null is refused", "must be an object"]),
+        ({"serve": {"port": 65536}}, ["serve.port", "65536 is refused", "less than 65536"]),
+        ({"serve": {"port": True}}, ["serve.port", "true is refused", "a whole number"]),
+        ({"sticky": 1}, ["sticky", "1 is refused", "true or false"]),
     ],
 )
 def test_a_refusal_of_shape_says_what_is_accepted(change: dict[str, Any], words: list[str]) -> None:

@@ -43,4 +43,8 @@ def test_a_set_of_artifacts_supports_certain_modes(given: Any, expected: Any) ->
 
 @vectors("legacy_announcement")
 def test_an_older_announcement_means_full_weights(given: Any, expected: Any) -> None:
-    assert write(read(ProviderAnnouncement, given)) == expected
+    try:
+        announced: object = write(read(ProviderAnnouncement, given))
+    except MalformedPlan:
+        announced = "reject"
+    assert announced == expected

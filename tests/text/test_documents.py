@@ -96,6 +96,7 @@ def test_an_anchor_repeats_its_value() -> None:
         ('"\\ud800"', "lone surrogate"),
         ('["\\udc00\\ud800"]', "lone surrogate"),
         ('"\\U00110000"', "not YAML"),
+        ('"\\UFFFFFFFF"', "not YAML"),
         ("\x07", "not YAML"),
         ("1" * 901, "901 digits"),
         ("[" + "1" * 901 + "]", "901 digits"),

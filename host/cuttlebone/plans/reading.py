@@ -4,11 +4,11 @@ from enum import StrEnum
 from typing import TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.plans.types import Document
 from cuttlebone.text.json_values import Json, pointer, shown, value_fault
+from cuttlebone.text.shape_faults import reason_of
 
 D = TypeVar("D", bound=Document)
 E = TypeVar("E", bound=StrEnum)
@@ -33,7 +33,7 @@ def read(kind: type[D], value: object) -> D:
         return kind.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise MalformedPlan(kind.__name__, pointer(first["loc"]), _reason(first)) from None
+        raise MalformedPlan(kind.__name__, pointer(first["loc"]), reason_of(first)) from None
 
 
 def read_word(kind: type[E], value: object) -> E:
@@ -48,10 +48,3 @@ def read_word(kind: type[E], value: object) -> E:
 def write(document: Document) -> dict[str, Json]:
     """Write a document with all of its fields, defaults included."""
     return document.model_dump(mode="json")
-
-
-def _reason(fault: ErrorDetails) -> str:
-    if fault["type"] == "missing":
-        return "missing; this field is required"
-    rule = fault["msg"].replace("Input should", "it must", 1)
-    return f"{shown(fault['input'])} is refused: {rule}"

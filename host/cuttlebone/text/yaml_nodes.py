@@ -71,8 +71,8 @@ def compose(text: str) -> Node:
         at = "" if mark is None else f"line {mark.line + 1}, column {mark.column + 1}: "
         reason = error.problem or error.context or "not YAML"
         raise MalformedDocument(f"{at}{printable(reason)}") from None
-    except (YAMLError, ValueError) as error:
-        # ValueError: the scanner asks chr() for the character of an escape like \Uffffffff.
+    except (YAMLError, ValueError, OverflowError) as error:
+        # The scanner asks chr() for the character of an escape, also of \U00110000 and \UFFFFFFFF.
         raise MalformedDocument(f"not YAML: {printable(str(error))}") from None
 
 

@@ -78,11 +78,14 @@ def _from_fields(name: str, intake: Mapping[str, Json]) -> Iterator[_Statement]:
 def _from_constraints(
     intake: Mapping[str, Json],
 ) -> tuple[dict[str, list[_Statement]], list[Finding]]:
-    """Find `name: value` in the free text. Text that begins with no rule's name is left alone."""
+    """Find `name: value` in the free text, each on a line or between semicolons of its own.
+
+    Text that begins with no rule's name is left alone.
+    """
     said: dict[str, list[_Statement]] = {name: [] for name in VALUES}
     errors: list[Finding] = []
     for path, entry in _entries(intake.get(CONSTRAINTS)):
-        for part in entry.split(";"):
+        for part in entry.replace("\n", ";").split(";"):
             name, colon, value = (piece.strip() for piece in part.partition(":"))
             if not colon or name not in VALUES:
                 continue

@@ -8,6 +8,7 @@ from pydantic_core import ErrorDetails
 from cuttlebone.endpoints.spec.refusals import MalformedSpec
 from cuttlebone.endpoints.spec.types import InferenceSpec, ServeArguments
 from cuttlebone.text.json_values import Json, Path, pointer, shown, value_fault
+from cuttlebone.text.shape_faults import reason_of
 
 _KNOWN: Final = {
     (): tuple(InferenceSpec.model_fields),
@@ -47,16 +48,11 @@ def field_pointer(field: str) -> str:
 
 def _malformed(fault: ErrorDetails) -> MalformedSpec:
     path: Path = fault["loc"]
-    match fault["type"]:
-        case "missing":
-            reason = "missing; this field is required"
-        case "extra_forbidden":
-            known = _KNOWN.get(tuple(map(str, path[:-1])), ())
-            # Its value is not shown: what has no place here may well be the key of some API.
-            reason = f"unknown key; known are {', '.join(known)}"
-        case _:
-            rule = fault["msg"].replace("Input should", "it must", 1)
-            reason = f"{shown(fault['input'])} is refused: {rule}"
+    reason = reason_of(fault)
+    if fault["type"] == "extra_forbidden":
+        known = _KNOWN.get(tuple(map(str, path[:-1])), ())
+        # Its value is not shown: what has no place here may well be the key of some API.
+        reason = f"unknown key; known are {', '.join(known)}"
     return MalformedSpec(_dotted(path), reason)
 
 
