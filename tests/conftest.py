@@ -1,4 +1,4 @@
-"""What all tests share: the demo model, real or not, is asked for by name."""
+"""What all tests share: where the demo model is, and how examples of properties are made."""
 
 import importlib.util
 from pathlib import Path

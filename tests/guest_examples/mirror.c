@@ -1,5 +1,6 @@
 /* mirror: shows what the C SDK understood. It builds each command it is given from the command's
- * fields, copies values through readers and writers, and tells every event field by field. */
+ * fields, copies values through readers and writers, asks for buffers as a host does, and tells every
+ * event field by field. */
 #include "cuttlebone.h"
 
 static cf_str text_in(cf_json object, const char *key) {
@@ -224,11 +225,27 @@ static void tell(cf_buffer *out, const cf_event *event) {
     }
 }
 
+/* ---- Buffers ----------------------------------------------------------------------------- */
+
+static cf_command buffers_of(cf_json sizes) {
+    cf_buffer out = CF_SCRATCH;
+    cf_begin_array(&out);
+    for (cf_items items = cf_each(sizes); cf_next(&items);) {
+        uint64_t size = 0;
+        cf_read_u64(items.value, &size);
+        cf_put_u64(&out, (uintptr_t)cf_alloc((size_t)size));
+    }
+    cf_end_array(&out);
+    return cf_emit(cf_json_of(&out));
+}
+
 /* ---- The block --------------------------------------------------------------------------- */
 
 static cf_command start(cf_json input) {
     cf_json command = cf_get(input, "command");
+    cf_json sizes = cf_get(input, "sizes");
     if (command.len) return same_command(command);
+    if (sizes.len) return buffers_of(sizes);
     cf_buffer out = CF_SCRATCH;
     copy(&out, cf_get(input, "copy"));
     return cf_emit(cf_json_of(&out));

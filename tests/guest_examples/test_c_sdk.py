@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,21 @@ def test_memory_does_not_grow_with_the_number_of_steps(mirror: Guest) -> None:
         mirror.step(event)
 
     assert mirror.accounting.memory_bytes_peak == before
+
+
+def test_payloads_that_creep_up_by_a_byte_do_not_cost_a_buffer_each(mirror: Guest) -> None:
+    addresses = progress(mirror.init(dump_json({"sizes": list(range(60_000, 70_000))})))
+
+    assert len(set(addresses)) <= 3
+
+
+def test_a_buffer_that_was_replaced_is_not_given_to_anybody_else(mirror: Guest) -> None:
+    sizes = [1_000 * 2**doublings for doublings in range(12)]
+
+    addresses = progress(mirror.init(dump_json({"sizes": sizes})))
+
+    taken = sorted(dict(zip(addresses, sizes, strict=True)).items())
+    assert all(start + size <= after for (start, size), (after, _) in pairwise(taken))
 
 
 def test_windows_of_a_mebibyte_fit_into_the_memory_of_a_job_by_default(

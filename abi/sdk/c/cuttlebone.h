@@ -368,7 +368,6 @@ static struct {
     cf_block *scratch;
     uintptr_t top; /* first byte that no block was made of yet; 0 before the first block */
     void *inbox;   /* what cf_alloc gave the host last */
-    size_t inbox_len;
 } cf_heap;
 
 /* A host knows a lack of memory by there being none left, so all of it is taken before the trap. */
@@ -404,6 +403,11 @@ void *cf_malloc(size_t size) {
     return block + 1;
 }
 
+/* Bytes that memory from cf_malloc or cf_scratch really has. */
+static size_t cf_capacity(const void *memory) {
+    return ((size_t)1 << ((const cf_block *)memory - 1)->log2_size) - sizeof(cf_block);
+}
+
 void cf_free(void *memory) {
     if (!memory) return;
     cf_block *block = (cf_block *)memory - 1;
@@ -435,7 +439,7 @@ static void cf_reserve(cf_buffer *buffer, size_t more) {
     for (size_t i = 0; i < buffer->len; i++) larger[i] = buffer->ptr[i];
     if (!buffer->scratch) cf_free(buffer->ptr);
     buffer->ptr = larger;
-    buffer->capacity = ((size_t)1 << ((cf_block *)(void *)larger - 1)->log2_size) - sizeof(cf_block);
+    buffer->capacity = cf_capacity(larger);
 }
 
 static void cf_append_byte(cf_buffer *buffer, char byte) {
@@ -1088,13 +1092,10 @@ const cf_descriptor *cf_answer(cf_command command) {
     return &descriptor;
 }
 
-/* One buffer serves all calls. A larger one replaces it, and the old one is never given to
- * anybody else: a host may go on using it for short payloads. */
+/* One buffer serves all calls. A larger one, of twice the size at least, replaces it, and the old one
+ * is never given to anybody else: a host may go on using it for short payloads. */
 CF_EXPORT("cf_alloc") void *cf_alloc(size_t len) {
-    if (!cf_heap.inbox || len > cf_heap.inbox_len) {
-        cf_heap.inbox = cf_malloc(len < 4096 ? 4096 : len);
-        cf_heap.inbox_len = len < 4096 ? 4096 : len;
-    }
+    if (!cf_heap.inbox || len > cf_capacity(cf_heap.inbox)) cf_heap.inbox = cf_malloc(len);
     return cf_heap.inbox;
 }
 
