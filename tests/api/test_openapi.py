@@ -14,7 +14,13 @@ from cuttlebone.errors import ProblemCode
 
 Described = dict[str, Any]
 
-WITHOUT_OPERATION = {ProblemCode.UNKNOWN_ROUTE, ProblemCode.METHOD_NOT_ALLOWED}
+WITHOUT_OPERATION = {
+    ProblemCode.UNKNOWN_ROUTE,
+    ProblemCode.METHOD_NOT_ALLOWED,
+    # Known to the job store, while no route can provoke them yet.
+    ProblemCode.JOB_EXISTS,
+    ProblemCode.IDEMPOTENCY_MISMATCH,
+}
 
 
 @pytest.fixture(scope="module")

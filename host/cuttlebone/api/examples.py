@@ -15,10 +15,10 @@ _LIMITS: Final[Json] = Limits(time_ms=30_000).model_dump()
 
 SUBMISSIONS: Final[Mapping[str, Json]] = MappingProxyType(
     {
-        "least": {"spec": "summarize", "input": {"path": "report.txt"}},
+        "least": {"spec": "summarize", "input": {"path": "texts/tide-mill.txt"}},
         "all": {
             "spec": "summarize",
-            "input": {"path": "report.txt"},
+            "input": {"path": "texts/tide-mill.txt", "window": 2048},
             "limits": {"time_ms": 30_000, "tokens_out": 512},
             "labels": {"team": "research"},
         },
@@ -36,7 +36,7 @@ ENVELOPES: Final[Mapping[str, Json]] = MappingProxyType(
     {
         "completed": {
             "status": "completed",
-            "result": {"summary": "The report compares three ways of storing grain."},
+            "result": {"summary": "The tide mill still grinds.", "windows": 5, "bytes": 4225},
             "usage": _USAGE,
         },
         "failed": {
@@ -86,14 +86,14 @@ _RUNNING: Final[dict[str, Json]] = {
     "attempt": 1,
     "started_at": "2026-01-31T09:30:01.500000Z",
     "queue": None,
-    "progress": {"windows_done": 3, "windows": 8},
+    "progress": {"window": 3, "offset": 1810, "len": 897, "file_len": 4225},
 }
 
 _COMPLETED: Final[dict[str, Json]] = {
     **_RUNNING,
     "status": "completed",
     "finished_at": "2026-01-31T09:30:04.374000Z",
-    "progress": {"windows_done": 8, "windows": 8},
+    "progress": {"merge": 1, "sentences": 5},
     "accounting": {
         "queue_ms": 1375,
         "guest_ms": 12,
@@ -118,7 +118,7 @@ EVENTS: Final = (
     'event: snapshot\ndata: {"id":"3f0c…","status":"running",…}\n\n'
     'event: status\ndata: {"status":"queued"}\nid: 1\n\n'
     'event: status\ndata: {"status":"running"}\nid: 2\n\n'
-    'event: progress\ndata: {"windows_done":1,"windows":8}\nid: 3\n\n'
+    'event: progress\ndata: {"window":1,"offset":0,"len":1021,"file_len":4225}\nid: 3\n\n'
     'event: token\ndata: {"text":"The"}\nid: 4\n\n'
     ": ping\n\n"
     'event: status\ndata: {"status":"completed"}\nid: 5\n\n'
@@ -127,10 +127,13 @@ EVENTS: Final = (
 
 SPEC: Final[Json] = {
     "name": "summarize",
-    "description": "Use when the agent needs a summary of a local text file.",
+    "description": "Use when you need a short summary of a local text file.",
     "model": "smollm2",
     "block": {"digest": _DIGEST, "size_bytes": 8412, "abi_version": 1},
-    "signature": {"input": "{path: text}", "output": "{summary: text}"},
+    "signature": {
+        "input": "{path: text}",
+        "output": "{summary: text, windows: number, bytes: number}",
+    },
     "input_schema": {
         "type": "object",
         "required": ["path"],
@@ -138,7 +141,7 @@ SPEC: Final[Json] = {
     },
     "output_schema": {"type": "object", "required": ["summary"]},
     "limits": _LIMITS,
-    "grants": {"read": ["./docs"], "follow_symlinks": False},
+    "grants": {"read": ["./texts"], "follow_symlinks": False},
     "data_policy": "local_only",
     "links": {"self": "/v1/specs/summarize", "jobs": "/v1/jobs?spec=summarize"},
 }
@@ -160,7 +163,7 @@ MODELS: Final[Json] = {
             "state": "ready",
             "reason": None,
             "file": "SmolLM2-135M-Instruct.Q4_1.gguf",
-            "context_tokens": 2048,
+            "context_tokens": 4096,
         }
     ]
 }
@@ -206,6 +209,7 @@ PROBLEM_DETAILS: Final[Mapping[ProblemCode, str]] = MappingProxyType(
             "the operator of this host has to mend this: "
             "the specs folder specs cannot be read: No such file or directory"
         ),
+        ProblemCode.STORE_UNAVAILABLE: "the disk of this host is full; nothing was accepted",
         ProblemCode.INTERNAL: "a fault of the host; its log has the details under 5c1d0f3a9b7e",
     }
 )

@@ -44,6 +44,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
             ProblemCode.QUEUE_FULL,
             ProblemCode.STOPPING,
             ProblemCode.MISCONFIGURED,
+            ProblemCode.STORE_UNAVAILABLE,
         ),
     },
     openapi_extra=submission_request(),
