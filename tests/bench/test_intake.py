@@ -275,6 +275,11 @@ def test_a_rule_has_one_value_and_a_known_one(intake: dict[str, Any], pointer: s
     assert _errors({**SMALLEST, **intake}) == [pointer]
 
 
+def test_a_contradiction_does_not_hide_what_is_wrong_with_the_budget() -> None:
+    intake = {**SMALLEST, "constraints": "route: x", "budget": {"deadline": "soon"}}
+    assert _errors(intake) == ["/constraints", "/budget/deadline"]
+
+
 def test_an_unquoted_rule_in_a_yaml_list_is_a_mapping_and_refused() -> None:
     text = "model: {id: a}\nmodality: llm\nhardware: {gpu: x}\nconstraints:\n- speculation: off\n"
     report = check_intake(read_document(text.encode()), today=TODAY)

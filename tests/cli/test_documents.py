@@ -184,6 +184,13 @@ def test_a_folder_that_takes_no_file_is_a_set_up_to_mend(cli: Cli, folder: Path)
     assert "cannot be written: No such file or directory" in ended.err
 
 
+def test_an_endpoint_file_that_cannot_be_read_is_wrong_usage(cli: Cli, folder: Path) -> None:
+    (folder / "endpoints.json").symlink_to("endpoints.json")
+    ended = cli("endpoint", "list")
+    assert ended.status == 2
+    assert "endpoints.json cannot be read: Too many levels of symbolic links" in ended.err
+
+
 def test_no_endpoint_file_lists_nothing(cli: Cli, folder: Path) -> None:
     assert folder.is_dir()
     ended = cli("endpoint", "list")

@@ -21,9 +21,19 @@ def read_bytes(path: Path, *, name: str) -> bytes:
 
     `name` is the parameter that named the file.
     """
+    data = read_bytes_if_there(path, name=name)
+    if data is None:
+        raise typer.BadParameter(f"there is no file {path}", param_hint=name)
+    return data
+
+
+def read_bytes_if_there(path: Path, *, name: str) -> bytes | None:
+    """Read a file like `read_bytes`; None if there is none."""
     try:
         with path.open("rb") as file:
             return file.read(DOCUMENT_BYTES_MAX + 1)
+    except FileNotFoundError:
+        return None
     except OSError as error:
         reason = f"{path} cannot be read: {error.strerror}"
         raise typer.BadParameter(reason, param_hint=name) from None

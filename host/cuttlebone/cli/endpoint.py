@@ -7,7 +7,7 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
-from cuttlebone.cli.checked_files import DocumentArgument, read_bytes
+from cuttlebone.cli.checked_files import DocumentArgument, read_bytes, read_bytes_if_there
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
@@ -96,7 +96,7 @@ def import_(
     """
     roster = read_bytes(path, name="ROSTER")
     said = None if overlay_path is None else read_bytes(overlay_path, name="--overlay")
-    kept = read_bytes(endpoints, name="--endpoints") if endpoints.exists() else None
+    kept = read_bytes_if_there(endpoints, name="--endpoints")
     with _refusals(path, as_json=as_json):
         overlay = None if said is None else read_overlay(decoded(said))
         result = import_roster(decoded(roster, bytes_max=len(roster)), overlay)
@@ -114,7 +114,7 @@ def import_(
 @app.command("list", epilog="Example: cuttlebone endpoint list --json")
 def list_(*, endpoints: EndpointsOption = DEFAULT_ENDPOINTS, as_json: JsonFlag = False) -> None:
     """List the endpoints in the host's endpoint file; a file that is not there holds none."""
-    data = read_bytes(endpoints, name="--endpoints") if endpoints.exists() else None
+    data = read_bytes_if_there(endpoints, name="--endpoints")
     with _refusals(endpoints, as_json=as_json):
         specs = () if data is None else read_endpoints(read_document(data))
     if as_json:

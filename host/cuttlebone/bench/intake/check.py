@@ -51,9 +51,10 @@ def _is_slip(fault: ShapeFault) -> bool:
 
 
 def _checked(intake: dict[str, Json], warnings: tuple[Finding, ...], today: date) -> Report:
-    rules, errors = run_rules(intake)
-    if errors:
-        return Report(errors, warnings)
+    rules, contradictions = run_rules(intake)
+    if contradictions:
+        # Without a fidelity, what is said of quality cannot be judged.
+        return Report((*contradictions, *budget_errors(intake)), warnings)
     fidelity = rules[FIDELITY].value
     errors = (*quality_errors(intake, fidelity), *budget_errors(intake))
     warnings = (
@@ -61,9 +62,8 @@ def _checked(intake: dict[str, Json], warnings: tuple[Finding, ...], today: date
         *budget_warnings(intake, rules[AFTER_TARGET].value),
         *quality_warnings(intake, fidelity),
     )
-    if errors:
-        return Report(errors, warnings, rules=rules)
-    return Report((), warnings, _normalised(intake, rules, today), rules=rules)
+    normalised = None if errors else _normalised(intake, rules, today)
+    return Report(errors, warnings, normalised, rules=rules)
 
 
 def _normalised(
