@@ -13,7 +13,7 @@
  * live until your function returns: copy what you need longer into a static cf_buffer. A buffer
  * that is CF_SCRATCH lives as long as an event; any other until you call cf_free_buffer.
  *
- * Build: clang --target=wasm32 -ffreestanding -nostdlib -Oz -Wl,--no-entry block.c -o block.wasm
+ * README.md, beside this file, has a whole block and the command that builds it.
  */
 #ifndef CUTTLEBONE_H
 #define CUTTLEBONE_H
