@@ -2,19 +2,14 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
 from cuttlebone.settings import Isolation
-
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "guest-examples" / "c" / "build.py"
-
-Compile = Callable[[Path], bytes]
-OpenGuest = Callable[..., Guest]
+from guest_examples.modules import BUILD, Compile, OpenGuest
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from abi.golden import Golden, each
 from cuttlebone.errors import JobError
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
 from cuttlebone_abi import Emit, ErrorCode, Json, Sliced, decode_command, dump_json
-from guest_examples.conftest import ROOT, Compile, OpenGuest
+from guest_examples.modules import ROOT, Compile, OpenGuest
 
 MIRROR = Path(__file__).parent / "mirror.c"
 SDK = ROOT / "abi" / "sdk" / "c"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from guest_examples.conftest import ROOT
+from guest_examples.modules import ROOT
 
 GUIDE = ROOT / "docs" / "guests.md"
 BLOCK = re.compile(r"(?:<!-- (?P<note>[^>]+) -->\n)?```(?P<kind>\w+)\n(?P<text>.*?)```", re.DOTALL)

@@ -17,7 +17,7 @@ from cuttlebone.sandbox import Guest, Sandbox
 from cuttlebone.settings import Settings
 from cuttlebone.testing import FakeModel
 from cuttlebone_abi import Completed, Envelope, Failed, Json, dump_json, load_json
-from guest_examples.conftest import ROOT, Compile, OpenGuest
+from guest_examples.modules import ROOT, Compile, OpenGuest
 from hosts import ended
 
 EXAMPLE = ROOT / "guest-examples" / "c" / "summarize"
