@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cuttlebone.assembly import Host, open_host_with
-from cuttlebone.endpoints.resident import ResidentModels
+from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.job import Job
 from cuttlebone.settings import Settings
-from cuttlebone.testing import Script, ScriptedSandbox
+from cuttlebone.testing import FakeModel, Script, ScriptedSandbox
 from cuttlebone_abi import Signature
 
 BOUND_S = 20.0
@@ -59,3 +60,8 @@ def until(host: Host, job: Job, condition: Callable[[Job], bool]) -> Job:
 def ended(host: Host, job: Job) -> Job:
     """Wait for the end of a job."""
     return until(host, job, lambda one: one.status.final)
+
+
+def fake_models(role: str, model: FakeModel) -> ResidentModels:
+    """Serve a scripted model under a role."""
+    return ResidentModels({role: ServedModel(Path("fake.gguf"), InferenceThread(lambda: model))})

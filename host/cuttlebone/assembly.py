@@ -12,10 +12,13 @@ from cuttlebone.inference.llama import load_model
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.catalog import Catalog, spec_files_in
 from cuttlebone.jobs.events import Watchers
+from cuttlebone.jobs.housekeeping import Housekeeper, recover
 from cuttlebone.jobs.queue import JobQueue
 from cuttlebone.jobs.running import RunningJobs
 from cuttlebone.jobs.service import JobService, ModelStatus
+from cuttlebone.jobs.store import JobStore
 from cuttlebone.jobs.store_memory import MemoryJobStore
+from cuttlebone.jobs.store_sqlite import SqliteJobStore
 from cuttlebone.jobs.threads import JobThreads
 from cuttlebone.jobs.watchdog import Watchdog
 from cuttlebone.jobs.worker import Worker
@@ -70,7 +73,7 @@ def open_host_with(
     catalog = Catalog(
         _spec_lister(settings, spec_files), admit=modules.admit, limits_max=settings.limits_max
     )
-    store = MemoryJobStore(kept_max=settings.jobs_kept_max)
+    store = _store(settings)
     queue = JobQueue(store, waiting_max=settings.jobs_waiting_max)
     watchers, watchdog, running = Watchers(), Watchdog(), RunningJobs()
     worker = Worker(
@@ -92,15 +95,26 @@ def open_host_with(
         running=running,
         models=_Directory(models),
     )
-    catalog.refresh()
+    housekeeper = Housekeeper(store, watchers, ttl_s=settings.jobs_kept_s)
     with ExitStack() as stack:
+        stack.callback(store.close)
+        catalog.refresh()
+        recover(store, attempts_max=settings.attempts_max)
         models.start()
         stack.callback(models.stop)
         watchdog.start()
         stack.callback(watchdog.stop)
+        housekeeper.start()
+        stack.callback(housekeeper.stop)
         threads.start()
         stack.callback(partial(threads.stop, grace_s=settings.grace_s))
         yield Host(service, settings)
+
+
+def _store(settings: Settings) -> JobStore:
+    if settings.state is None:
+        return MemoryJobStore(kept_max=settings.jobs_kept_max)
+    return SqliteJobStore(settings.state)
 
 
 @dataclass(frozen=True, slots=True)

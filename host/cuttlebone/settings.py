@@ -96,12 +96,18 @@ class Settings(BaseSettings):
     """GGUF file of each role."""
     cache: Path | None = None
     """Folder for compiled modules and results of trying model files; None is the user's own."""
+    state: Path | None = None
+    """Folder in which jobs survive a restart, of one host at a time; None keeps them in memory."""
     isolation: Isolation = Isolation.PROCESS
     """Where guests run."""
     jobs_running_max: Count = 4
     jobs_waiting_max: Count = 1_000
     jobs_kept_max: Count = 10_000
-    """Finished jobs that the in-memory store remembers; the oldest go first."""
+    """Finished jobs that are remembered in memory; the oldest go first."""
+    jobs_kept_s: Count = 7 * 24 * 3600
+    """How long finished jobs are kept in the state folder, unless they say otherwise."""
+    attempts_max: Count = 3
+    """How often a job may die with the host before it is given up."""
     grace_s: Annotated[float, Field(gt=0)] = 10.0
     """How long running jobs may go on after a stop signal."""
     body_bytes_max: Count = 64 << 10

@@ -280,8 +280,20 @@ def test_events_of_a_kind_are_counted(store: JobStore) -> None:
     assert store.count_events("a", EventKind.PROGRESS) == 1
 
 
+def test_a_released_job_goes_back_to_its_place_in_the_queue(store: JobStore) -> None:
+    accept(store, "a", "b")
+    running = claimed(store)
+    store.release(running)
+
+    again = claimed(store)
+    assert (again.id, again.attempt, again.crashes) == ("a", 2, 0)
+    assert not finish(store, "a", attempt=1)
+
+
 ENTRY = JournalEntry(
     step=1,
+    tokens_in=5,
+    tokens_out=6,
     command="infer",
     command_sha256="c",
     event_sha256="e",
@@ -293,11 +305,12 @@ ENTRY = JournalEntry(
 def test_the_journal_keeps_entries_in_order(store: JobStore) -> None:
     accept(store, "a")
     running = claimed(store)
-    later = replace(ENTRY, step=2, event=None, pieces=())
-    store.record(running, ENTRY)
-    store.record(running, later)
+    first = replace(ENTRY, event=None, pieces=())
+    second = replace(ENTRY, step=2)
+    store.record(running, first)
+    store.record(running, second)
 
-    assert list(store.journal("a")) == [ENTRY, later]
+    assert list(store.journal("a")) == [first, second]
 
 
 def test_an_attempt_that_is_over_records_nothing(store: JobStore) -> None:

@@ -79,13 +79,20 @@ class Appender(Protocol):
 class EventLog:
     """Writes the events of one running job and wakes its watchers. Owner: its job thread."""
 
-    def __init__(self, job: Job, store: Appender, watchers: Watchers) -> None:
+    def __init__(
+        self, job: Job, store: Appender, watchers: Watchers, *, progress_told: int = 0
+    ) -> None:
+        """`progress_told` is how many progress events earlier attempts have logged already."""
         self._job = job
         self._store = store
         self._wake = partial(watchers.wake, job.id)
+        self._progress_told = progress_told
 
     def progress(self, value: Json) -> None:
-        """Log what the guest emitted."""
+        """Log what the guest emitted, unless an earlier attempt has."""
+        if self._progress_told > 0:
+            self._progress_told -= 1
+            return
         self._store.append(self._job, EventKind.PROGRESS, value, after=self._wake)
 
     def token(self, text: str) -> None:

@@ -1,12 +1,13 @@
 """One job as a value: what was asked for, where it stands, how it ended."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
 from cuttlebone.settings import Limits
-from cuttlebone_abi import Envelope, JobStatus, Json
+from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
 
 TENANT = "local"
 """Whose jobs these are, as long as there are no tokens."""
@@ -37,6 +38,23 @@ class Submission:
     """How long the job is kept after its end; None is the host's default."""
     expires_in_s: int | None = None
     """How long it may wait in the queue; None is as long as it takes."""
+    job_id: str | None = None
+    """The id that the caller chose; None lets the host choose one."""
+    tenant: str = TENANT
+
+    def digest(self) -> str:
+        """SHA-256 of all that is asked for; equal requests have equal digests."""
+        limits = None if self.limits is None else self.limits.model_dump(exclude_unset=True)
+        asked = [
+            self.spec,
+            self.input,
+            limits,
+            sorted(self.labels.items()),
+            self.priority,
+            self.ttl_s,
+            self.expires_in_s,
+        ]
+        return hashlib.sha256(dump_json(asked)).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +101,8 @@ class Job:
     ttl_s: int | None = None
     expires_at: datetime | None = None
     """A job that still waits at this moment ends as `timeout`."""
+    crashes: int = 0
+    """Attempts that ended with the death of the host."""
     request_sha256: str = ""
     """Tells whether a repeated request is the same one."""
 

@@ -35,6 +35,9 @@ class JournalEntry:
     """These bytes, where they are kept."""
     pieces: tuple[str, ...] = ()
     """What `cf_on_token` was given meanwhile, in order."""
+    tokens_in: int = 0
+    """What a generation cost, so that it is counted though not paid again."""
+    tokens_out: int = 0
 
 
 def digest(data: bytes) -> str:

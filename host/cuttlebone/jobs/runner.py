@@ -8,9 +8,11 @@ import structlog
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.emit import carry_out_emit
 from cuttlebone.commands.files import carry_out_close, carry_out_open, carry_out_slice
-from cuttlebone.commands.infer import carry_out_infer
+from cuttlebone.commands.infer import Verdict, carry_out_infer
 from cuttlebone.commands.scope import Scope
 from cuttlebone.errors import BlockRefused, CommandError, Interrupted, JobError
+from cuttlebone.jobs.journal import JournalEntry
+from cuttlebone.jobs.recorder import Recorder, unrecorded
 from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.sandbox import Guest
 from cuttlebone_abi import (
@@ -44,10 +46,15 @@ GUEST_FAULTS = (JobError, CommandError, MalformedMessage, BlockRefused)
 _log = structlog.get_logger(__name__)
 
 
-def run_job(guest: Guest, scope: Scope, shapes: Shapes, value: Json) -> Envelope:
-    """Step `guest` from its input `value` to its end. Whatever a guest does, there is an envelope."""
+def run_job(
+    guest: Guest, scope: Scope, shapes: Shapes, value: Json, recorder: Recorder | None = None
+) -> Envelope:
+    """Step `guest` from its input `value` to its end. Whatever a guest does, there is an envelope.
+
+    Without a `recorder` no journal is kept.
+    """
     try:
-        outcome = _outcome(guest, scope, shapes, value)
+        outcome = _outcome(guest, scope, shapes, recorder or unrecorded(), value)
     except Exception:  # noqa: BLE001  # the last resort: a bug of ours still ends in an envelope
         outcome = Failure(code=ErrorCode.INTERNAL, message=internal_fault(scope.job))
     if not scope.budget.settle():
@@ -61,10 +68,12 @@ def run_job(guest: Guest, scope: Scope, shapes: Shapes, value: Json) -> Envelope
             assert_never(outcome)
 
 
-def _outcome(guest: Guest, scope: Scope, shapes: Shapes, value: Json) -> Done | Failure:
+def _outcome(
+    guest: Guest, scope: Scope, shapes: Shapes, recorder: Recorder, value: Json
+) -> Done | Failure:
     try:
         with scope.budget.when_stopped(guest.interrupt):
-            end = _steps(guest, scope, value)
+            end = _steps(guest, scope, recorder, value)
         if isinstance(end, Fail):
             return Failure(code=end.code, message=end.message)
         shapes.check_result(end.result)
@@ -89,7 +98,7 @@ def failure_of(error: JobError | CommandError | MalformedMessage | BlockRefused)
             assert_never(error)
 
 
-def _steps(guest: Guest, scope: Scope, value: Json) -> Done | Fail:
+def _steps(guest: Guest, scope: Scope, recorder: Recorder, value: Json) -> Done | Fail:
     limits = scope.budget.limits
     scope.budget.spend_step()
     reply = guest.init(dump_json(value))
@@ -97,28 +106,65 @@ def _steps(guest: Guest, scope: Scope, value: Json) -> Done | Fail:
         command = decode_command(reply, bytes_max=limits.command_bytes, depth_max=limits.json_depth)
         if isinstance(command, Done | Fail):
             return command
-        event = _answer(command, guest, scope)
+        event = _answer(command, reply, guest, scope, recorder)
         scope.budget.spend_step()
-        reply = guest.step(dump_json(event))
+        reply = guest.step(event)
 
 
-def _answer(command: Answered, guest: Guest, scope: Scope) -> Event:
-    """Carry a command out; an error is an event where the guest asked for that."""
+def _answer(
+    command: Answered, reply: bytes, guest: Guest, scope: Scope, recorder: Recorder
+) -> bytes:
+    """Answer a command: as an earlier attempt was answered, or by carrying it out.
+
+    An error is an event where the guest asked for that.
+    """
+    step, budget = scope.budget.steps, scope.budget
+    recalled = recorder.recall(step, command, reply)
+    if recalled is not None and recalled.event is not None:
+        return _tell_again(recalled, recalled.event, guest, scope)
+    spent, ear = (budget.tokens_in, budget.tokens_out), _Ear(guest)
     try:
-        return _carry_out(command, guest, scope)
+        event: Event = _carry_out(command, ear, scope)
     except CommandError as error:
         if command.on_error is None:
             raise
-        return ErrorEvent(code=error.code, message=error.message)
+        event = ErrorEvent(code=error.code, message=error.message)
+    data = dump_json(event)
+    tokens = (budget.tokens_in - spent[0], budget.tokens_out - spent[1])
+    recorder.keep(step, command, reply, data, pieces=ear.pieces, tokens=tokens)
+    return data
 
 
-def _carry_out(command: Answered, guest: Guest, scope: Scope) -> Event:
+def _tell_again(entry: JournalEntry, event: bytes, guest: Guest, scope: Scope) -> bytes:
+    """Bring guest and budget to where a generation of an earlier attempt has brought them."""
+    scope.budget.spend_infer_call()
+    scope.budget.spend_tokens(entry.tokens_in, entry.tokens_out)
+    scope.served_by = "" if scope.model is None else scope.model.role
+    for piece in entry.pieces:
+        guest.on_token(piece.encode())
+    return event
+
+
+class _Ear:
+    """Asks a guest for its verdicts and remembers what it was asked about."""
+
+    def __init__(self, guest: Guest) -> None:
+        self._guest = guest
+        self.pieces: list[str] = []
+
+    def verdict(self) -> Verdict | None:
+        """The question to put after each piece; None for a guest that does not listen."""
+        return self._ask if self._guest.wants_tokens else None
+
+    def _ask(self, piece: str) -> bool:
+        self.pieces.append(piece)
+        return self._guest.on_token(piece.encode()) != 0
+
+
+def _carry_out(command: Answered, ear: _Ear, scope: Scope) -> Event:
     match command:
         case Infer():
-            verdict = (
-                (lambda text: guest.on_token(text.encode()) != 0) if guest.wants_tokens else None
-            )
-            return carry_out_infer(command, scope, verdict)
+            return carry_out_infer(command, scope, ear.verdict())
         case Open():
             return carry_out_open(command, scope)
         case Slice():

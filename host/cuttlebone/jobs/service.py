@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -17,6 +18,7 @@ from cuttlebone.jobs.store import JobStore
 from cuttlebone.jobs.worker import CANCELLED, ended_while_queued
 from cuttlebone.settings import Limits
 from cuttlebone.text import printable
+from cuttlebone_abi import JobStatus
 
 EVENTS_READ_MAX: Final = 1_000
 """Events that one read of an event log returns at most."""
@@ -75,8 +77,12 @@ class JobService:
         self._running = running
         self._models = models
 
-    def submit(self, submission: Submission) -> Job:
-        """Accept a job; raise CallerError: unknown_spec, schema_validation_failed, queue_full."""
+    def submit(self, submission: Submission, *, idempotency_key: str | None = None) -> Job:
+        """Accept a job and return it, or the one that the same request made before.
+
+        Raises CallerError: unknown_spec, spec_unusable, schema_validation_failed, queue_full,
+        idempotency_mismatch, job_exists, stopping; and StoreUnavailable.
+        """
         self._catalog.refresh()
         loaded = self._catalog.get(submission.spec)
         faults = loaded.shapes.input_faults(submission.input)
@@ -89,16 +95,21 @@ class JobService:
                     FieldFault("/input" + fault.pointer, fault.message) for fault in faults
                 ),
             )
+        moment, waits_s = now(), submission.expires_in_s
         job = Job(
-            id=uuid.uuid4().hex,
+            id=submission.job_id or uuid.uuid4().hex,
             spec=loaded.spec.name,
             input=submission.input,
             limits=_narrowed(loaded.limits, submission.limits),
             labels=dict(submission.labels),
-            created_at=now(),
+            created_at=moment,
+            tenant=submission.tenant,
+            priority=submission.priority,
+            ttl_s=submission.ttl_s,
+            expires_at=None if waits_s is None else moment + timedelta(seconds=waits_s),
+            request_sha256=submission.digest(),
         )
-        self._queue.put(job)
-        return job
+        return self._queue.put(job, idempotency_key=idempotency_key)
 
     def get(self, job_id: str) -> Job:
         """Return a job as it stands; raise CallerError `unknown_job`."""
@@ -124,10 +135,14 @@ class JobService:
         job = self._store.request_cancel(self.get(job_id).id)
         if job is None or job.status.final:
             return self.get(job_id)
-        # Only a job that no thread has claimed is still at attempt 0; for others this does nothing.
-        self._store.finish(
-            job_id, attempt=0, envelope=ended_while_queued(CANCELLED), accounting=None
-        )
+        if job.status is JobStatus.QUEUED:
+            # If a job thread claims it meanwhile, its attempt is another one and this does nothing.
+            self._store.finish(
+                job_id,
+                attempt=job.attempt,
+                envelope=ended_while_queued(CANCELLED),
+                accounting=None,
+            )
         self._running.stop(job_id, CANCELLED)
         self._watchers.wake(job_id)
         return self.get(job_id)

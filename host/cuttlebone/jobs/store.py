@@ -24,8 +24,12 @@ class JobStore(Protocol):
     envelope is there before anybody can see a final status; the last event of a final job is its
     result. What a call returns is as durable as the store can make it, but for `append`.
 
-    Every method may raise StoreUnavailable, after which nothing of the call was kept.
+    While the store cannot be written, `accept`, `request_cancel` and `forget` raise
+    StoreUnavailable and keep nothing; what job threads write is tried again until it is written.
     """
+
+    durable: bool
+    """Whether jobs outlive the host, so that it may leave them for its next start."""
 
     def accept(self, job: Job, *, waiting_max: int, idempotency_key: str | None = None) -> Job:
         """Keep a queued job and return it, or the one that the same request made before.
@@ -63,7 +67,11 @@ class JobStore(Protocol):
         """How many events of one kind the log of a job has."""
 
     def record(self, job: Job, entry: JournalEntry) -> None:
-        """Keep one entry of the journal of a running attempt. Durable when it returns."""
+        """Keep one entry of the journal of a running attempt.
+
+        An entry with a whole event is durable when this returns; a digest is so soon after,
+        because to lose it costs nothing but a comparison.
+        """
 
     def journal(self, job_id: str) -> Sequence[JournalEntry]:
         """All entries, in order."""
@@ -76,6 +84,9 @@ class JobStore(Protocol):
     ) -> bool:
         """Make the job final, if it is not yet and this is still its attempt (compare and set)."""
 
+    def release(self, job: Job) -> None:
+        """Put a running attempt back to its place in the queue: the host stops before it ends."""
+
     def forget(self, job_id: str) -> bool:
         """Wipe a final job with its events and journal; return False if it is not final."""
 
@@ -86,7 +97,10 @@ class JobStore(Protocol):
         """The queued jobs that were not to wait beyond `moment`."""
 
     def recover(self) -> Sequence[Job]:
-        """At a start: queue again what was running when the last host died; return these jobs."""
+        """At a start: queue again what ran when the last host died; return these jobs.
+
+        Each has one crash more.
+        """
 
     def close(self) -> None:
         """Write what is outstanding and let go of everything."""

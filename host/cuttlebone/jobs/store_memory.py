@@ -22,6 +22,8 @@ class MemoryJobStore:
     queued jobs, sorted by rank and then by acceptance; every job has its log and its journal.
     """
 
+    durable = False
+
     def __init__(self, *, kept_max: int) -> None:
         self._kept_max = kept_max
         self._jobs: dict[str, Job] = {}
@@ -158,6 +160,14 @@ class MemoryJobStore:
             while len(self._finished) > self._kept_max:
                 self._forget(self._finished[0])
             return True
+
+    def release(self, job: Job) -> None:
+        """Put a running attempt back to its place in the queue."""
+        with self._lock:
+            if self._runs(job):
+                self._jobs[job.id] = replace(self._jobs[job.id], status=JobStatus.QUEUED)
+                bisect.insort(self._queue, (job.rank, -1, job.id))
+                self._append(job.id, EventKind.STATUS, {"status": JobStatus.QUEUED})
 
     def forget(self, job_id: str) -> bool:
         """Wipe a final job with its events and journal; return False if it is not final."""

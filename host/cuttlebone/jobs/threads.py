@@ -3,12 +3,9 @@
 import threading
 import time
 
-from cuttlebone.errors import JobError
 from cuttlebone.jobs.job import JobFilter
-from cuttlebone.jobs.worker import Worker, ended_while_queued
-from cuttlebone_abi import ErrorCode, JobStatus
-
-STOPPING = JobError(ErrorCode.CANCELLED, "cancelled: the host is stopping")
+from cuttlebone.jobs.worker import STOPPING, Worker, ended_while_queued
+from cuttlebone_abi import JobStatus
 
 _BATCH = 500
 
@@ -16,7 +13,8 @@ _BATCH = 500
 class JobThreads:
     """Owner: the host, which starts and stops it once.
 
-    Invariant: after `stop` every job that was accepted has its envelope.
+    Invariant: after `stop` every job that was accepted has its envelope, or waits in a durable
+    store for the next start.
     """
 
     def __init__(self, worker: Worker, *, count: int) -> None:
@@ -32,9 +30,10 @@ class JobThreads:
             thread.start()
 
     def stop(self, *, grace_s: float) -> None:
-        """Start no more jobs, let running ones go on for `grace_s`, then cancel them."""
+        """Start no more jobs, let running ones go on for `grace_s`, then stop them."""
         self._worker.queue.close()
-        self._end_queued()
+        if not self._worker.store.durable:
+            self._end_queued()
         deadline = time.monotonic() + grace_s
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
@@ -47,6 +46,9 @@ class JobThreads:
         while jobs := self._worker.store.find(queued):
             for job in jobs:
                 self._worker.store.finish(
-                    job.id, attempt=0, envelope=ended_while_queued(STOPPING), accounting=None
+                    job.id,
+                    attempt=job.attempt,
+                    envelope=ended_while_queued(STOPPING),
+                    accounting=None,
                 )
                 self._worker.watchers.wake(job.id)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -12,9 +13,10 @@ from cuttlebone.commands.scope import Generator, Model, Scope
 from cuttlebone.errors import CallerError, JobError
 from cuttlebone.files import HandleTable
 from cuttlebone.jobs.catalog import Catalog, LoadedSpec
-from cuttlebone.jobs.events import EventLog, Watchers
+from cuttlebone.jobs.events import EventKind, EventLog, Watchers
 from cuttlebone.jobs.job import Accounting, Job
 from cuttlebone.jobs.queue import JobQueue
+from cuttlebone.jobs.recorder import Recorder
 from cuttlebone.jobs.runner import GUEST_FAULTS, failure_of, internal_fault, run_job
 from cuttlebone.jobs.running import RunningJobs
 from cuttlebone.jobs.store import JobStore
@@ -23,6 +25,7 @@ from cuttlebone.sandbox import Block, Guest, GuestLimits
 from cuttlebone_abi import Cancelled, Envelope, ErrorCode, Failed, Failure, Usage
 
 CANCELLED = JobError(ErrorCode.CANCELLED, "cancelled by request")
+STOPPING = JobError(ErrorCode.CANCELLED, "cancelled: the host is stopping")
 
 NO_USAGE = Usage(tokens_in=0, tokens_out=0, duration_ms=0, model="")
 
@@ -55,13 +58,18 @@ class Worker:
         """Take jobs until the queue is closed."""
         while (job := self.queue.take()) is not None:
             self.watchers.wake(job.id)
-            envelope, accounting = self._run_one(job)
-            self.store.finish(job.id, attempt=job.attempt, envelope=envelope, accounting=accounting)
+            budget = Budget(job.limits)
+            envelope, accounting = self._run_one(job, budget)
+            if budget.end is STOPPING and self.store.durable:
+                self.store.release(job)  # the next start goes on with it
+            else:
+                self.store.finish(
+                    job.id, attempt=job.attempt, envelope=envelope, accounting=accounting
+                )
             self.watchers.wake(job.id)
             _log.info("job ended", job=job.id, spec=job.spec, status=envelope.status)
 
-    def _run_one(self, job: Job) -> tuple[Envelope, Accounting | None]:
-        budget = Budget(job.limits)
+    def _run_one(self, job: Job, budget: Budget) -> tuple[Envelope, Accounting | None]:
         with self.running.track(job.id, budget), self.watchdog.watch(budget):
             # A cancel that came before the job could be tracked has left its mark in the store.
             current = self.store.get(job.id)
@@ -95,7 +103,8 @@ class Worker:
         with closing(guest):
             try:
                 scope = self._scope(job, loaded, files, budget)
-                envelope = run_job(guest, scope, loaded.shapes, job.input)
+                recorder = Recorder(self.store.journal(job.id), partial(self.store.record, job))
+                envelope = run_job(guest, scope, loaded.shapes, job.input, recorder)
             finally:
                 files.close_all()
             return envelope, _accounting(job, scope, guest)
@@ -112,14 +121,22 @@ class Worker:
             tenant=job.tenant,
             files=files,
             model=model,
-            events=EventLog(job, self.store, self.watchers),
+            events=EventLog(
+                job,
+                self.store,
+                self.watchers,
+                progress_told=self.store.count_events(job.id, EventKind.PROGRESS),
+            ),
             budget=budget,
         )
 
 
 def ended_while_queued(cause: JobError) -> Envelope:
-    """The envelope of a job that never began."""
-    return Cancelled(error=Failure(code=cause.code, message=cause.message), usage=NO_USAGE)
+    """The envelope of a job that is ended while it waits."""
+    failure = Failure(code=cause.code, message=cause.message)
+    if cause.code is ErrorCode.CANCELLED:
+        return Cancelled(error=failure, usage=NO_USAGE)
+    return Failed(error=failure, usage=NO_USAGE)
 
 
 def _never_ran(code: str, message: str) -> Envelope:

@@ -79,8 +79,9 @@ def append(connection: sqlite3.Connection, job: Job, kind: EventKind, data: Json
 def record(connection: sqlite3.Connection, job: Job, entry: JournalEntry) -> None:
     """Add to the journal of a running attempt; one that is over adds nothing."""
     connection.execute(
-        "insert into journal (job, step, command, command_sha256, event_sha256, event, pieces) "
-        "select number, ?, ?, ?, ?, ?, ? from jobs "
+        "insert into journal "
+        "(job, step, command, command_sha256, event_sha256, event, pieces, tokens_in, tokens_out) "
+        "select number, ?, ?, ?, ?, ?, ?, ?, ? from jobs "
         "where id = ? and attempt = ? and status = 'running'",
         (
             entry.step,
@@ -89,6 +90,8 @@ def record(connection: sqlite3.Connection, job: Job, entry: JournalEntry) -> Non
             entry.event_sha256,
             entry.event,
             dump_json(list(entry.pieces)),
+            entry.tokens_in,
+            entry.tokens_out,
             job.id,
             job.attempt,
         ),
@@ -145,9 +148,22 @@ def forget_finished_before(connection: sqlite3.Connection, moment: datetime, ttl
 def recover(connection: sqlite3.Connection) -> list[Job]:
     """Queue again what was running, at its old place."""
     rows = connection.execute(
-        "update jobs set status = 'queued' where status = 'running' returning *"
+        "update jobs set status = 'queued', crashes = crashes + 1, events = events + 1 "
+        "where status = 'running' returning *"
     ).fetchall()
+    for row in rows:
+        told = {"status": JobStatus.QUEUED}
+        _insert_event(connection, row["number"], row["events"], EventKind.STATUS, told)
     return [job_of(row) for row in rows]
+
+
+def release(connection: sqlite3.Connection, job: Job) -> None:
+    """Put a running attempt back to the queue, at its old place."""
+    append(connection, job, EventKind.STATUS, {"status": JobStatus.QUEUED})
+    connection.execute(
+        "update jobs set status = 'queued' where id = ? and attempt = ? and status = 'running'",
+        (job.id, job.attempt),
+    )
 
 
 def _earlier(connection: sqlite3.Connection, job: Job, idempotency_key: str | None) -> Job | None:

@@ -69,6 +69,7 @@ def job_of(row: sqlite3.Row) -> Job:
         priority=Priority(row["priority"]),
         ttl_s=row["ttl_s"],
         expires_at=moment(row["expires_us"]),
+        crashes=row["crashes"],
         request_sha256=row["request_sha256"],
     )
 
@@ -103,4 +104,6 @@ def entry_of(row: sqlite3.Row) -> JournalEntry:
         event_sha256=row["event_sha256"],
         event=row["event"],
         pieces=tuple(load_json(row["pieces"])),
+        tokens_in=row["tokens_in"],
+        tokens_out=row["tokens_out"],
     )

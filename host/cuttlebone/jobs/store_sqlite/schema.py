@@ -30,6 +30,7 @@ create table jobs (
     status text not null
         check (status in ('queued', 'running', 'completed', 'failed', 'cancelled')),
     attempt integer not null default 0,
+    crashes integer not null default 0,
     created_us integer not null,
     expires_us integer,
     ttl_s integer,
@@ -85,6 +86,8 @@ create table journal (
     event_sha256 text not null,
     event blob,
     pieces blob not null,
+    tokens_in integer not null,
+    tokens_out integer not null,
     primary key (job, step)
 ) strict, without rowid;
 

@@ -4,24 +4,43 @@ import fcntl
 import os
 import queue
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
+
+import structlog
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    sleep_using_event,
+    stop_when_event_set,
+    wait_exponential,
+)
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Accounting, Job, JobFilter
 from cuttlebone.jobs.journal import JournalEntry
+from cuttlebone.jobs.store import StoreUnavailable
 from cuttlebone.jobs.store_sqlite import changes
 from cuttlebone.jobs.store_sqlite.rows import entry_of, event_of, job_of, microseconds
 from cuttlebone.jobs.store_sqlite.schema import connect, open_database
-from cuttlebone.jobs.store_sqlite.writer import Writer
+from cuttlebone.jobs.store_sqlite.writer import Change, Writer
 from cuttlebone_abi import Envelope, JobStatus, Json
 
 READERS_KEPT_MAX: Final = 16
 """Idle reading connections; more are opened when needed and closed again."""
+
+
+RETRY_S_MAX: Final = 2.0
+
+T = TypeVar("T")
+
+_log = structlog.get_logger(__name__)
 
 
 class SqliteJobStore:
@@ -31,8 +50,11 @@ class SqliteJobStore:
     thread at a time and sees what was committed when it began.
     """
 
+    durable = True
+
     def __init__(self, folder: Path) -> None:
         """Open or make the store; raise OperatorError if it is damaged, too new or in use."""
+        self._closing = threading.Event()
         self._path = folder / "jobs.sqlite"
         self._lock = _lock_folder(folder)
         self._writer = Writer(open_database(self._path))
@@ -40,6 +62,7 @@ class SqliteJobStore:
 
     def close(self) -> None:
         """Write what is outstanding, close all connections, let the folder go."""
+        self._closing.set()
         self._writer.close()
         while not self._readers.empty():
             self._readers.get_nowait().close()
@@ -55,7 +78,7 @@ class SqliteJobStore:
 
     def claim(self) -> Job | None:
         """Move the queued job that is first in line to running, as its next attempt."""
-        return self._writer.do(changes.claim)
+        return self._insist(changes.claim)
 
     def append(self, job: Job, kind: EventKind, data: Json, *, after: Callable[[], None]) -> None:
         """Add to the event log of a running attempt and call `after` once it can be read."""
@@ -64,8 +87,15 @@ class SqliteJobStore:
         )
 
     def record(self, job: Job, entry: JournalEntry) -> None:
-        """Keep one entry of the journal of a running attempt. Durable when it returns."""
-        self._writer.do(lambda connection: changes.record(connection, job, entry))
+        """Keep one entry of the journal; one with a whole event is durable when this returns."""
+
+        def change(connection: sqlite3.Connection) -> None:
+            changes.record(connection, job, entry)
+
+        if entry.event is None:
+            self._writer.post(change)
+        else:
+            self._insist(change)
 
     def request_cancel(self, job_id: str) -> Job | None:
         """Mark a job that is not final; a queued one can be finished at once by `finish`."""
@@ -76,9 +106,13 @@ class SqliteJobStore:
         self, job_id: str, *, attempt: int, envelope: Envelope, accounting: Accounting | None
     ) -> bool:
         """Make the job final, if it is not yet and this is still its attempt (compare and set)."""
-        return self._writer.do(
+        return self._insist(
             lambda connection: changes.finish(connection, job_id, attempt, envelope, accounting)
         )
+
+    def release(self, job: Job) -> None:
+        """Put a running attempt back to its place in the queue."""
+        self._insist(lambda connection: changes.release(connection, job))
 
     def forget(self, job_id: str) -> bool:
         """Wipe a final job with its events and journal; return False if it is not final."""
@@ -170,6 +204,18 @@ class SqliteJobStore:
             )
             return [job_of(row) for row in rows]
 
+    def _insist(self, change: Change[T]) -> T:
+        """Apply a change, again and again while the store cannot be written, until it is closed."""
+        result: T = Retrying(
+            retry=retry_if_exception_type(StoreUnavailable),
+            wait=wait_exponential(multiplier=0.05, max=RETRY_S_MAX),
+            stop=stop_when_event_set(self._closing),
+            sleep=sleep_using_event(self._closing),
+            before_sleep=_log_unavailable,
+            reraise=True,
+        )(self._writer.do, change)
+        return result
+
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
         try:
@@ -183,6 +229,11 @@ class SqliteJobStore:
                 self._readers.put_nowait(reader)
             except queue.Full:
                 reader.close()
+
+
+def _log_unavailable(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome is not None else None
+    _log.error("the job store cannot be written; trying again", reason=str(error))
 
 
 def _conditions(wanted: JobFilter) -> tuple[list[str], list[str | int]]:

@@ -47,7 +47,7 @@ class Writer:
         self._requests.put(_Request(change, done, None))
         return done.result()
 
-    def post(self, change: Change[None], *, after: Callable[[], None]) -> None:
+    def post(self, change: Change[None], *, after: Callable[[], None] | None = None) -> None:
         """Apply a change soon, in order with the others; call `after` when it is durable.
 
         For what may be lost in a crash together with all that follows it: a piece of text.
