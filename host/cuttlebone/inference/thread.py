@@ -2,6 +2,7 @@
 
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -145,13 +146,15 @@ class InferenceThread:
                 final = State(Phase.FAILED, str(error))
                 break
             except Exception as error:  # noqa: BLE001 -- the last resort of this thread
-                _log.exception("inference thread broke", model=self._name)
+                # Without the values of variables, as some renderers would add: they hold prompts.
+                _log.error(
+                    "inference thread broke", model=self._name, traceback=traceback.format_exc()
+                )
                 deaths = 1 if self._clock() - begun_s > SERVED_WELL_S else deaths + 1
                 final = State(
                     Phase.FAILED, f"it broke: {type(error).__name__}: {printable(str(error))}"
                 )
                 self._state = final
-                self._answer(self._inbox.take(timeout_s=0), ErrorCode.INFER_FAILED)
         self._close(State(Phase.STOPPED) if self._stopping.is_set() else final)
 
     def _close(self, final: State) -> None:

@@ -24,6 +24,13 @@ from cuttlebone_abi import ErrorCode
 SLOTS: Final = 64
 """Sequences, running and kept; llama.cpp allows 256."""
 BATCH_TOKENS_MAX: Final = 512
+MICRO_BATCH_TOKENS: Final = 63
+"""Tokens that llama.cpp computes at once.
+
+From 64 on its attention on processors goes by tiles, and then a sequence's numbers depend on what
+else is in the batch. Below, every sequence gets the same bits alone, in company, in chunks and
+after a copied beginning (which a test holds it to), for about a fifth of prefill speed.
+"""
 PIECE_BYTES_MAX: Final = 1 << 16
 
 _LOG_ERROR: Final = 4  # GGML_LOG_LEVEL_ERROR
@@ -216,8 +223,11 @@ class LlamaModel:
     ) -> llama_cpp.llama_context_p:
         params = llama_cpp.llama_context_default_params()
         params.n_ctx = cells
-        params.n_batch = params.n_ubatch = BATCH_TOKENS_MAX
-        params.n_seq_max = params.n_outputs_max = SLOTS
+        params.n_batch = BATCH_TOKENS_MAX
+        params.n_ubatch = MICRO_BATCH_TOKENS
+        params.n_seq_max = SLOTS
+        params.n_outputs_max = SLOTS
+        params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED
         params.n_threads = params.n_threads_batch = options.threads or default_threads()
         params.kv_unified = True  # cells of one pool: a beginning can be shared without copying
         params.swa_full = True  # without it sliding windows forget what a copy would need

@@ -1,0 +1,311 @@
+"""What an inference thread answers when things go wrong, and in which order things happen."""
+
+import dataclasses
+import threading
+
+import pytest
+
+from cuttlebone.errors import CommandError, OperatorError
+from cuttlebone.inference.generation import (
+    FailedGeneration,
+    Finished,
+    Generation,
+    JsonSchema,
+    Piece,
+)
+from cuttlebone.inference.model import Model
+from cuttlebone.inference.sequence import BatchLimits
+from cuttlebone.inference.thread import DEATHS_MAX, InferenceThread, Phase
+from cuttlebone.testing import FakeModel
+from cuttlebone_abi import ErrorCode, Finish
+from inference.conftest import BOUND_S, ask, collect, serving
+
+STORY = {"story": "Once upon a time there was a fox"}
+
+
+def failure(generation: Generation) -> FailedGeneration:
+    """The outcome of a generation that has to fail."""
+    outcome = collect(generation)[1]
+    assert isinstance(outcome, FailedGeneration), outcome
+    return outcome
+
+
+def submit_until_refused(thread: InferenceThread) -> None:
+    """Submit again and again; what is accepted meanwhile has to be answered."""
+    while True:
+        failure(thread.submit(ask()))
+
+
+def wait_until_decoding(model: FakeModel) -> None:
+    assert model.held.wait(BOUND_S), "no batch was begun"
+
+
+def test_an_empty_answer_is_an_answer() -> None:
+    with serving(FakeModel({"nothing": ""})) as thread:
+        pieces, outcome = collect(thread.submit(ask("say nothing")))
+    assert isinstance(outcome, Finished)
+    assert (pieces, outcome.text, outcome.finish, outcome.tokens_out) == ([], "", Finish.EOS, 1)
+
+
+def test_a_decode_failure_ends_its_sequences_alone() -> None:
+    model = FakeModel(STORY)
+    model.fail_on("poison")
+    with serving(model) as thread:
+        broken = thread.submit(ask("poison", job="a"))
+        well = thread.submit(ask("story", job="b"))
+        assert failure(broken).code is ErrorCode.INFER_FAILED
+        assert isinstance(collect(well)[1], Finished)
+
+
+def test_a_sequence_that_breaks_among_others_does_not_change_their_text() -> None:
+    model = FakeModel({**STORY, "poison": "a b c d"})
+    with serving(model) as thread:
+        undisturbed = collect(thread.submit(ask("story", max_tokens=30)))[1]
+        model.hold()
+        requests = [ask("story", max_tokens=30, job="well"), ask("poison", job="broken")]
+        well, broken = (thread.submit(request) for request in requests)
+        wait_until_decoding(model)
+        model.fail_on("b")
+        model.release()
+        assert failure(broken).code is ErrorCode.INFER_FAILED
+        outcome = collect(well)[1]
+    assert isinstance(outcome, Finished)
+    assert isinstance(undisturbed, Finished)
+    assert outcome.text == undisturbed.text
+
+
+def test_a_thread_that_breaks_fails_its_generations_and_serves_again() -> None:
+    models: list[FakeModel] = []
+
+    def load() -> Model:
+        models.append(FakeModel(STORY))
+        return models[-1]
+
+    thread = InferenceThread(load)
+    thread.start()
+    collect(thread.submit(ask()))
+    models[0].break_down(RuntimeError("a bug"))
+    assert failure(thread.submit(ask())).code is ErrorCode.INFER_FAILED
+    assert isinstance(collect(thread.submit(ask("story")))[1], Finished)
+    assert models[0].closed
+    thread.stop()
+
+
+def test_a_thread_that_breaks_again_and_again_is_given_up_with_a_reason() -> None:
+    def load() -> Model:
+        model = FakeModel()
+        model.break_down(RuntimeError("a bug"))
+        return model
+
+    thread = InferenceThread(load)
+    thread.start()
+    for _ in range(DEATHS_MAX):
+        assert failure(thread.submit(ask())).code is ErrorCode.INFER_FAILED
+    with pytest.raises(CommandError) as refusal:
+        submit_until_refused(thread)
+    assert refusal.value.code is ErrorCode.MODEL_LOAD_FAILED
+    assert thread.state.phase is Phase.FAILED
+    assert "a bug" in thread.state.reason
+    thread.stop()
+
+
+def test_a_model_that_cannot_be_loaded_fails_what_waits_and_refuses_what_comes() -> None:
+    def load() -> Model:
+        raise OperatorError("no such file")
+
+    thread = InferenceThread(load)
+    waiting = thread.submit(ask())
+    thread.start()
+    assert failure(waiting).code is ErrorCode.MODEL_LOAD_FAILED
+    with pytest.raises(CommandError, match="no such file") as refusal:
+        thread.submit(ask())
+    assert refusal.value.code is ErrorCode.MODEL_LOAD_FAILED
+    assert thread.state.phase is Phase.FAILED
+    thread.stop()
+
+
+def test_what_was_submitted_while_loading_is_served_or_refused_once_the_model_is_there() -> None:
+    thread = InferenceThread(lambda: FakeModel(STORY, context_tokens=100))
+    fits, too_long = thread.submit(ask("story")), thread.submit(ask("x" * 200))
+    assert (fits.admitted, thread.state.phase) == (False, Phase.LOADING)
+    thread.start()
+    assert isinstance(collect(fits)[1], Finished)
+    assert failure(too_long).code is ErrorCode.CONTEXT_OVERFLOW
+    thread.stop()
+
+
+def test_a_generation_that_waits_for_loading_is_cancelled_at_once() -> None:
+    go_on = threading.Event()
+
+    def load() -> Model:
+        assert go_on.wait(BOUND_S)
+        return FakeModel()
+
+    thread = InferenceThread(load)
+    thread.start()
+    generation = thread.submit(ask())
+    generation.cancel()
+    outcome = failure(generation)
+    assert (outcome.code, outcome.tokens_in, outcome.tokens_out) == (ErrorCode.CANCELLED, 0, 0)
+    go_on.set()
+    assert isinstance(collect(thread.submit(ask()))[1], Finished)
+    thread.stop()
+
+
+def test_stopping_answers_everything_that_was_accepted() -> None:
+    model = FakeModel(STORY, context_tokens=64, cells=64)
+    with serving(model) as thread:
+        collect(thread.submit(ask(max_tokens=1)))
+        model.hold()
+        generations = [
+            thread.submit(dataclasses.replace(ask("story", job=str(job)), asks_verdict=True))
+            for job in range(4)
+        ]
+        wait_until_decoding(model)
+        stopper = threading.Thread(target=thread.stop)
+        stopper.start()
+        model.release()
+        assert {failure(generation).code for generation in generations} == {ErrorCode.CANCELLED}
+        stopper.join(BOUND_S)
+    assert thread.state.phase is Phase.STOPPED
+    assert model.closed
+    with pytest.raises(CommandError):
+        thread.submit(ask())
+
+
+def test_stopping_a_thread_that_never_started_answers_too() -> None:
+    thread = InferenceThread(FakeModel)
+    generation = thread.submit(ask())
+    thread.stop()
+    assert failure(generation).code is ErrorCode.CANCELLED
+
+
+def test_cancel_in_the_queue_costs_nothing_and_lets_the_next_one_in() -> None:
+    model = FakeModel(STORY, context_tokens=64, cells=64)
+    with serving(model) as thread:
+        holding = thread.submit(dataclasses.replace(ask("story"), asks_verdict=True))
+        assert isinstance(holding.next(BOUND_S), Piece)
+        queued = thread.submit(ask("b" * 30, job="b"))
+        after = thread.submit(ask("c" * 30, job="c"))
+        queued.cancel()
+        assert (failure(queued).tokens_in, queued.admitted) == (0, False)
+        holding.cancel()
+        assert isinstance(collect(after)[1], Finished)
+
+
+def test_cancel_during_prefill_counts_what_was_evaluated() -> None:
+    model = FakeModel(context_tokens=2000, cells=2000)
+    with serving(model) as thread:
+        model.hold()
+        generation = thread.submit(ask("x" * 1500))
+        wait_until_decoding(model)
+        generation.cancel()
+        model.release()
+        outcome = failure(generation)
+        evaluated = sum(len(run.tokens) for batch in model.batches for run in batch)
+    assert outcome.code is ErrorCode.CANCELLED
+    assert outcome.tokens_in == evaluated < 1500
+
+
+def test_a_cancel_leaves_the_text_of_others_as_it_is() -> None:
+    model = FakeModel(STORY)
+    with serving(model) as thread:
+        undisturbed = collect(thread.submit(ask("story", max_tokens=30)))
+        model.hold()
+        well = thread.submit(ask("story", max_tokens=30, job="well"))
+        others = [thread.submit(ask("story", job=f"other {n}", tenant=f"{n}")) for n in range(5)]
+        wait_until_decoding(model)
+        for other in others:
+            other.cancel()
+        model.release()
+        assert collect(well)[0] == undisturbed[0]
+
+
+def test_a_generation_that_waits_for_room_says_so_and_is_served_when_there_is() -> None:
+    model = FakeModel(STORY, context_tokens=64, cells=64)
+    with serving(model) as thread:
+        first = thread.submit(dataclasses.replace(ask("story"), asks_verdict=True))
+        assert isinstance(first.next(BOUND_S), Piece)
+        second = thread.submit(ask("story", job="second", max_tokens=40, tenant="b"))
+        assert not second.admitted
+        first.verdict(stop=True)
+        assert isinstance(collect(second)[1], Finished)
+        assert second.waited_s > 0
+
+
+@pytest.mark.parametrize("lag", [0, 1, 3])
+def test_the_text_is_the_same_however_far_ahead_of_its_guest_a_generation_may_be(lag: int) -> None:
+    with serving(FakeModel(STORY), BatchLimits(verdict_lag_max=lag)) as thread:
+        generation = thread.submit(
+            dataclasses.replace(ask("story", max_tokens=30), asks_verdict=True)
+        )
+        taken = []
+        for stop in (False, False, True):
+            piece = generation.next(BOUND_S)
+            assert isinstance(piece, Piece)
+            taken.append(piece.text)
+            generation.verdict(stop)
+        outcome = generation.next(BOUND_S)
+        while isinstance(outcome, Piece):  # what was generated ahead and delivered already
+            outcome = generation.next(BOUND_S)
+    assert isinstance(outcome, Finished)
+    assert (outcome.text, outcome.finish) == ("Once upon a", Finish.GUEST)
+    assert 3 <= outcome.tokens_out <= 3 + lag
+
+
+def test_a_stop_on_the_last_piece_of_all_is_still_the_guests() -> None:
+    with serving(FakeModel()) as thread:
+        generation = thread.submit(dataclasses.replace(ask(max_tokens=1), asks_verdict=True))
+        assert generation.next(BOUND_S) == Piece("ok")
+        generation.verdict(stop=True)
+        outcome = generation.next(BOUND_S)
+    assert isinstance(outcome, Finished)
+    assert outcome.finish is Finish.GUEST
+
+
+def test_verdicts_that_nobody_asked_for_are_ignored() -> None:
+    with serving(FakeModel(STORY)) as thread:
+        generation = thread.submit(ask("story"))
+        generation.verdict(stop=True)
+        outcome = collect(generation)[1]
+    assert isinstance(outcome, Finished)
+    assert outcome.finish is Finish.EOS
+
+
+def test_prompts_of_one_tenant_share_what_they_begin_with() -> None:
+    model = FakeModel()
+    with serving(model) as thread:
+        instruction = "Answer with care. " * 20
+        collect(thread.submit(ask(instruction + "one")))
+        outcome = collect(thread.submit(ask(instruction + "two", job="b")))[1]
+        stranger = collect(thread.submit(ask(instruction + "two", job="c", tenant="other")))[1]
+    assert isinstance(outcome, Finished)
+    assert isinstance(stranger, Finished)
+    assert outcome.tokens_cached >= len(instruction)
+    assert stranger.tokens_cached == 0
+
+
+def test_jobs_submitted_together_evaluate_a_common_beginning_once() -> None:
+    model = FakeModel()
+    with serving(model) as thread:
+        model.hold()
+        first = thread.submit(ask())
+        wait_until_decoding(model)
+        instruction = "Answer with care. " * 20
+        generations = [thread.submit(ask(f"{instruction}{n}", job=str(n))) for n in range(8)]
+        model.release()
+        for generation in (first, *generations):
+            assert isinstance(collect(generation)[1], Finished)
+        evaluated = sum(len(run.tokens) for batch in model.batches for run in batch)
+    assert evaluated < 2 * len(instruction)
+
+
+def test_a_bad_constraint_is_refused_before_anything_is_spent() -> None:
+    model = FakeModel()
+    with serving(model) as thread:
+        collect(thread.submit(ask(max_tokens=1)))
+        spent = len(model.batches)
+        with pytest.raises(CommandError) as refusal:
+            thread.submit(dataclasses.replace(ask(), constraint=JsonSchema("no schema")))
+        assert refusal.value.code is ErrorCode.INVALID_GRAMMAR
+        assert len(model.batches) == spent
