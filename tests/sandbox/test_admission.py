@@ -58,7 +58,7 @@ def test_every_import_is_named_with_its_remedy(sandbox: Sandbox) -> None:
     assert "--import-memory" in told[2]
     assert "--allow-undefined" in told[3]
     assert "wasm-bindgen" in told[4]
-    assert "'else.where'" in told[5]
+    assert "`else.where`" in told[5]
 
 
 def test_every_missing_and_mistyped_export_is_named_with_the_type_it_should_have(
@@ -73,11 +73,11 @@ def test_every_missing_and_mistyped_export_is_named_with_the_type_it_should_have
           (func (export "cf_signature") (result f64) (f64.const 0)))""",
     )
     assert told == (
-        "exports 'memory' as () -> (), but it must be memory",
-        "does not export 'cf_alloc', which must be (i32) -> i32",
-        "exports 'cf_init' as (i64, i32) -> i32, but it must be (i32, i32) -> i32",
-        "exports 'cf_step' as global, but it must be (i32, i32) -> i32",
-        "exports 'cf_signature' as () -> f64, but it must be () -> i32",
+        "exports `memory` as () -> (), but it must be memory",
+        "does not export `cf_alloc`, which must be (i32) -> i32",
+        "exports `cf_init` as (i64, i32) -> i32, but it must be (i32, i32) -> i32",
+        "exports `cf_step` as global, but it must be (i32, i32) -> i32",
+        "exports `cf_signature` as () -> f64, but it must be () -> i32",
     )
 
 

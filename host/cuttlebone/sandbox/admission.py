@@ -13,7 +13,7 @@ from cuttlebone.sandbox.guest import GuestLimits
 from cuttlebone.sandbox.shape import ModuleShape, read_shape
 from cuttlebone_abi import ABI_VERSION, InvalidSignature, Signature, parse_signature
 
-PROBE_S_MAX: Final = 2.0
+PROBE_S_MAX: Final = 1.0
 """Time that start function, `_initialize`, `cf_abi_version` and `cf_signature` have at admission."""
 PROBE_LIMITS: Final = GuestLimits(memory_bytes=1 << 30, cpu_s=10)
 

@@ -77,7 +77,7 @@ class BytesReader:
             return raw.decode()
         except UnicodeDecodeError:
             shown = printable(raw.decode("latin-1"))
-            raise Malformed(f"the name {shown!r} is not UTF-8") from None
+            raise Malformed(f"the name `{shown}` is not UTF-8") from None
 
     def _advance(self, count: int) -> int:
         start = self._at

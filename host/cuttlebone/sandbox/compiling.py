@@ -30,6 +30,8 @@ def compile_module(wasm: bytes, *, metered: bool) -> bytes:
     """Validate and compile; raise BlockRefused with what to change in the build."""
     engine = new_engine(metered=metered)
     try:
+        # Validating by itself first names the fault and its place; compiling names only a function.
+        wasmtime.Module.validate(engine, wasm)
         module = wasmtime.Module(engine, wasm)
         try:
             return bytes(module.serialize())

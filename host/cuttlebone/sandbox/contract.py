@@ -62,7 +62,7 @@ def contract_faults(shape: ModuleShape) -> list[str]:
 
 def _import_fault(item: Import) -> str:
     name = printable(f"{item.module}.{item.name}")
-    return f"imports the {item.kind} {name!r}, but a block has no imports: {_remedy(item)}"
+    return f"imports the {item.kind} `{name}`, but a block has no imports: {_remedy(item)}"
 
 
 def _remedy(item: Import) -> str:
@@ -93,7 +93,7 @@ def _export_faults(shape: ModuleShape) -> list[str]:
     for name, wanted in (REQUIRED | OPTIONAL).items():
         found = shape.exports.get(name)
         if found is None and name in REQUIRED:
-            faults.append(f"does not export {name!r}, which must be {wanted}")
+            faults.append(f"does not export `{name}`, which must be {wanted}")
         elif found is not None and found != wanted:
-            faults.append(f"exports {name!r} as {found}, but it must be {wanted}")
+            faults.append(f"exports `{name}` as {found}, but it must be {wanted}")
     return faults

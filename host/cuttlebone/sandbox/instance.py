@@ -167,7 +167,8 @@ class Instance:
         address, length = _DESCRIPTOR.unpack(calls.read(descriptor, 8))
         checked_range(address, length, memory_bytes, f"the payload that {name} returned")
         if length > bytes_max:
-            raise exceeded(limit, f"{name} returned {length} bytes, but at most {bytes_max} may be")
+            what = f"{name} returned {length} bytes, but at most {bytes_max} may be"
+            raise exceeded(limit, what, stated=limit == "command_bytes")
         return calls.read(address, length)
 
     def _enter(self, name: str, function: WasmFunction, *arguments: int) -> int:

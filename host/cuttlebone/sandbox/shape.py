@@ -129,12 +129,14 @@ def _what_it_is_instead(wasm: bytes) -> str:
             "this is a WebAssembly component; a block is a core module: build for "
             "wasm32-unknown-unknown without wit-bindgen or `wasm-tools component new`"
         )
-    if wasm[:4] == b"\0asm":
+    if wasm[:4] == b"\0asm" and len(wasm) >= 8:
         return f"WebAssembly binary version {wasm[4:8].hex()} is not 1; rebuild with a current compiler"
     if wasm.lstrip()[:1] in (b"(", b";"):
         return "this is WebAssembly text; turn it into a binary first, for instance with wat2wasm"
+    if not wasm:
+        return "not a WebAssembly module: the file is empty"
     start = printable(wasm[:16].decode("latin-1"))
-    return f"not a WebAssembly module: it begins with {start!r} instead of \\0asm"
+    return f"not a WebAssembly module: it begins with `{start}` instead of \\0asm"
 
 
 def _read_sections(reader: BytesReader, shape: ModuleShape) -> None:
@@ -235,9 +237,9 @@ def _read_export(section: BytesReader, shape: ModuleShape) -> None:
     name = section.name(NAME_BYTES_MAX)
     kind, index = section.byte(), section.u32()
     if kind >= len(_KINDS):
-        raise Malformed(f"export {name!r} has the unknown kind {kind}")
+        raise Malformed(f"export `{printable(name)}` has the unknown kind {kind}")
     if name in shape.exports:
-        raise Malformed(f"{name!r} is exported twice")
+        raise Malformed(f"`{printable(name)}` is exported twice")
     text = _KINDS[kind]
     if text == "function":
         text = shape.function_type(index)

@@ -60,10 +60,10 @@ def job_error(
             return JobError(ErrorCode.WASM_TRAP, message)
 
 
-def exceeded(limit: str, what: str) -> JobError:
-    """The end of a job that went over `limit`, which the spec sets."""
-    message = f"{limit}: {what}; raise `limits.{limit}` in the spec if the block needs more"
-    return JobError(ErrorCode.LIMIT_EXCEEDED, message)
+def exceeded(limit: str, what: str, *, stated: bool = True) -> JobError:
+    """The end of a job that went over `limit`; `stated` if a spec can raise it."""
+    remedy = f"; raise `limits.{limit}` in the spec if the block needs more" if stated else ""
+    return JobError(ErrorCode.LIMIT_EXCEEDED, f"{limit}: {what}{remedy}")
 
 
 def _instantiation_error(

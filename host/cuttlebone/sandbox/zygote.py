@@ -16,6 +16,7 @@ from typing import Final, NoReturn
 
 import wasmtime
 
+from cuttlebone.errors import JobError
 from cuttlebone.sandbox.compiling import compile_module
 from cuttlebone.sandbox.engine import new_engine
 from cuttlebone.sandbox.frames import EXIT_STATUS
@@ -30,7 +31,9 @@ ORDER_BYTES_MAX: Final = 4096
 _WARMING: Final = """(module (memory (export "memory") 1)
   (data (i32.const 0) "\\08\\00\\00\\00\\01\\00\\00\\00x")
   (func (export "cf_alloc") (param i32) (result i32) (i32.const 1024))
-  (func (export "cf_init") (param i32 i32) (result i32) (i32.const 0)))"""
+  (func (export "cf_init") (param i32 i32) (result i32) (i32.const 0))
+  (func $s (@name "\\1b") (param i32 i32) (result i32) (unreachable))
+  (export "cf_step" (func $s)))"""
 
 
 class Zygote:
@@ -126,6 +129,8 @@ def warm_up() -> Engines:
     artefact = compile_module(bytes(wasmtime.wat2wasm(_WARMING)), metered=False)
     instance = Instance(artefact, GuestLimits())
     instance.init(b"{}")
+    with suppress(JobError):
+        instance.step(b"{}")
     instance.close()
     # Objects that exist now are never collected again: looking at them would copy their pages.
     gc.collect()

@@ -1,0 +1,124 @@
+"""Runs an attack as a whole job: admitted, opened, stepped and ended as a host would do it."""
+
+import os
+import threading
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.scope import InferDefaults, Model, Scope
+from cuttlebone.errors import BlockRefused, JobError
+from cuttlebone.files import Grants, HandleTable
+from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.jobs.runner import failure_of, run_job
+from cuttlebone.jobs.shapes import Shapes
+from cuttlebone.jobs.watchdog import Watchdog
+from cuttlebone.sandbox import GuestLimits, Sandbox
+from cuttlebone.settings import Limits
+from cuttlebone_abi import Cancelled, Completed, Json
+
+REFUSED = "refused"
+COMPLETED = "completed"
+
+LIMITS = Limits(
+    time_ms=60_000,
+    steps=500,
+    events=100,
+    event_bytes=8 << 20,
+    handles=8,
+    infer_calls=20,
+    tokens_out=200,
+)
+"""Low, so that each flood meets the limit that is meant for it soon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an attack ended: an error code, REFUSED at admission, or COMPLETED; and what was said."""
+
+    code: str
+    message: str = ""
+
+
+@dataclass(slots=True)
+class Silence:
+    """An event sink that only counts."""
+
+    events: int = 0
+    pieces: list[str] = field(default_factory=list)
+
+    def progress(self, value: Json) -> None:  # noqa: ARG002  # a sink has to take it
+        self.events += 1
+
+    def token(self, text: str) -> None:
+        self.pieces.append(text)
+
+
+class Target:
+    """A sandbox, a folder with one file, a model: what attacks are run against.
+
+    Owned by the test that made it; `run` may be called from several threads.
+    """
+
+    def __init__(self, sandbox: Sandbox, grants: Grants, thread: InferenceThread) -> None:
+        self.sandbox = sandbox
+        self._grants = grants
+        self._thread = thread
+        self._watchdog = Watchdog()
+        self._watchdog.start()
+
+    def close(self) -> None:
+        self._watchdog.stop()
+
+    def run(self, wasm: bytes, limits: Limits = LIMITS, *, budget: Budget | None = None) -> Outcome:
+        """Admit a module and run it as one job, within `budget` if the caller wants to stop it."""
+        try:
+            block = self.sandbox.admit(wasm)
+        except BlockRefused as error:
+            return Outcome(REFUSED, str(error))
+        guest_limits = GuestLimits(
+            memory_bytes=limits.memory_bytes,
+            command_bytes=limits.command_bytes,
+            stack_bytes=limits.stack_bytes,
+            fuel=limits.fuel,
+        )
+        try:
+            guest = self.sandbox.open_guest(block, guest_limits)
+        except JobError as error:
+            failure = failure_of(error)
+            return Outcome(failure.code, failure.message)
+        budget = budget or Budget(limits)
+        scope = self._scope(budget)
+        with closing(guest), self._watchdog.watch(budget):
+            try:
+                envelope = run_job(guest, scope, Shapes(block.signature), None)
+            finally:
+                scope.files.close_all()
+        match envelope:
+            case Completed():
+                return Outcome(COMPLETED)
+            case Cancelled(error=failure):
+                return Outcome("cancelled", failure.message)
+            case _:
+                return Outcome(envelope.error.code, envelope.error.message)
+
+    def _scope(self, budget: Budget) -> Scope:
+        return Scope(
+            job=f"job-{threading.get_ident()}",
+            tenant="local",
+            files=HandleTable(
+                self._grants, handles_max=budget.limits.handles, window_bytes_max=4096
+            ),
+            model=Model("small", self._thread, InferDefaults()),
+            events=Silence(),
+            budget=budget,
+        )
+
+
+def prepare(folder: Path) -> None:
+    """Lay out what attacks may look for: one granted file, and traps around it."""
+    (folder / "a.txt").write_text("one line\n")
+    (folder / "link").symlink_to("/etc/passwd")
+    (folder / "bytes").write_bytes(b"\xff\xfe\x00")
+    os.mkfifo(folder / "pipe")

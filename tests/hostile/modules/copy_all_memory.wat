@@ -1,0 +1,12 @@
+;; Copies 24 MiB over and over, overlapping.
+(module
+  (memory (export "memory") 768)
+  (data (i32.const 16) "\20\00\00\00\19\00\00\00")
+  (data (i32.const 32) "{\"cmd\":\"done\",\"result\":1}")
+  (func (export "cf_alloc") (param $len i32) (result i32)
+    (i32.const 4096))
+  (func (export "cf_init") (param $ptr i32) (param $len i32) (result i32)
+    (loop $again (memory.copy (i32.const 1) (i32.const 0) (i32.const 0x1800000)) (br $again))
+    (unreachable))
+  (func (export "cf_step") (param $ptr i32) (param $len i32) (result i32)
+    (i32.const 16)))

@@ -1,0 +1,2 @@
+;; Exports nothing at all: every missing export is named at once.
+(module)

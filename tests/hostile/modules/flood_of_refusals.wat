@@ -1,0 +1,11 @@
+;; Tries paths that it was not given, for ever, without ending by the errors.
+(module
+  (memory (export "memory") 1)
+  (data (i32.const 16) "\20\00\00\00\36\00\00\00")
+  (data (i32.const 32) "{\"cmd\":\"open\",\"path\":\"/etc/shadow\",\"on_error\":\"event\"}")
+  (func (export "cf_alloc") (param $len i32) (result i32)
+    (i32.const 4096))
+  (func (export "cf_init") (param $ptr i32) (param $len i32) (result i32)
+    (i32.const 16))
+  (func (export "cf_step") (param $ptr i32) (param $len i32) (result i32)
+    (i32.const 16)))

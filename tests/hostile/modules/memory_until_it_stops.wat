@@ -1,0 +1,19 @@
+;; Takes page after page until it gets none, touches all of it, and goes on: that is allowed.
+(module
+  (memory (export "memory") 1)
+  (data (i32.const 16) "\20\00\00\00\19\00\00\00")
+  (data (i32.const 32) "{\"cmd\":\"done\",\"result\":1}")
+  (func (export "cf_alloc") (param $len i32) (result i32)
+    (i32.const 4096))
+  (func (export "cf_init") (param $ptr i32) (param $len i32) (result i32)
+    (local $at i32)
+    (loop $again
+      (br_if $again (i32.ne (memory.grow (i32.const 1)) (i32.const -1))))
+    (local.set $at (i32.const 65536))
+    (loop $touch
+      (i32.store (local.get $at) (i32.const 1))
+      (local.set $at (i32.add (local.get $at) (i32.const 4096)))
+      (br_if $touch (i32.lt_u (local.get $at) (i32.mul (memory.size) (i32.const 65536)))))
+    (i32.const 16))
+  (func (export "cf_step") (param $ptr i32) (param $len i32) (result i32)
+    (i32.const 16)))

@@ -1,0 +1,13 @@
+;; Answers with whatever it was given: the input as a command.
+(module
+  (memory (export "memory") 1)
+  (data (i32.const 16) "\20\00\00\00\19\00\00\00")
+  (data (i32.const 32) "{\"cmd\":\"done\",\"result\":1}")
+  (func (export "cf_alloc") (param $len i32) (result i32)
+    (i32.const 4096))
+  (func (export "cf_init") (param $ptr i32) (param $len i32) (result i32)
+    (i32.store (i32.const 8) (local.get $ptr))
+    (i32.store (i32.const 12) (local.get $len))
+    (i32.const 8))
+  (func (export "cf_step") (param $ptr i32) (param $len i32) (result i32)
+    (i32.const 16)))

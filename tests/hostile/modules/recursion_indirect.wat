@@ -1,0 +1,16 @@
+;; Recurses through a table, with as many locals as fill a frame quickly.
+(module
+  (memory (export "memory") 1)
+  (data (i32.const 16) "\20\00\00\00\19\00\00\00")
+  (data (i32.const 32) "{\"cmd\":\"done\",\"result\":1}")
+  (table funcref (elem $r))
+  (type $answer (func (result i32)))
+  (func $r (type $answer)
+    (local i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64)
+    (i32.add (call_indirect (type $answer) (i32.const 0)) (i32.const 1)))
+  (func (export "cf_alloc") (param $len i32) (result i32)
+    (i32.const 4096))
+  (func (export "cf_init") (param $ptr i32) (param $len i32) (result i32)
+    (call $r))
+  (func (export "cf_step") (param $ptr i32) (param $len i32) (result i32)
+    (i32.const 16)))

@@ -1,0 +1,13 @@
+;; Two functions that call each other without end.
+(module
+  (memory (export "memory") 1)
+  (data (i32.const 16) "\20\00\00\00\19\00\00\00")
+  (data (i32.const 32) "{\"cmd\":\"done\",\"result\":1}")
+  (func $a (result i32) (i32.add (call $b) (i32.const 1)))
+  (func $b (result i32) (i32.add (call $a) (i32.const 1)))
+  (func (export "cf_alloc") (param $len i32) (result i32)
+    (i32.const 4096))
+  (func (export "cf_init") (param $ptr i32) (param $len i32) (result i32)
+    (call $a))
+  (func (export "cf_step") (param $ptr i32) (param $len i32) (result i32)
+    (i32.const 16)))

@@ -1,0 +1,15 @@
+;; Lists of lists of lists.
+(module
+  (memory (export "memory") 1)
+  (data (i32.const 16) "\20\00\00\00\19\00\00\00")
+  (data (i32.const 32) "{\"cmd\":\"done\",\"result\":1}")
+  (data (i32.const 1024) "\08\04\00\00\70\00\00\00")
+  (data (i32.const 1032) "{\22input\22:\22[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[json]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]\22,\22output\22:\22json\22}")
+  (func (export "cf_signature") (result i32)
+    (i32.const 1024))
+  (func (export "cf_alloc") (param $len i32) (result i32)
+    (i32.const 4096))
+  (func (export "cf_init") (param $ptr i32) (param $len i32) (result i32)
+    (i32.const 16))
+  (func (export "cf_step") (param $ptr i32) (param $len i32) (result i32)
+    (i32.const 16)))

@@ -1,0 +1,16 @@
+;; Reads a table behind its end.
+(module
+  (memory (export "memory") 1)
+  (data (i32.const 16) "\20\00\00\00\19\00\00\00")
+  (data (i32.const 32) "{\"cmd\":\"done\",\"result\":1}")
+  (type $answer (func (result i32)))
+  (table 2 funcref)
+  (func $nothing)
+  (elem (i32.const 1) $nothing)
+  (func (export "cf_alloc") (param $len i32) (result i32)
+    (i32.const 4096))
+  (func (export "cf_init") (param $ptr i32) (param $len i32) (result i32)
+    (drop (table.get 0 (i32.const 9)))
+    (i32.const 16))
+  (func (export "cf_step") (param $ptr i32) (param $len i32) (result i32)
+    (i32.const 16)))

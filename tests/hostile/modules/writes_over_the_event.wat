@@ -1,0 +1,16 @@
+;; Scribbles over the buffer of the host during the call, and behind it.
+(module
+  (memory (export "memory") 1)
+  (data (i32.const 16) "\20\00\00\00\1b\00\00\00")
+  (data (i32.const 32) "{\"cmd\":\"emit\",\"progress\":1}")
+  (data (i32.const 1024) "{\"cmd\":\"done\",\"result\":1}")
+  (func (export "cf_alloc") (param $len i32) (result i32)
+    (i32.const 4096))
+  (func (export "cf_init") (param $ptr i32) (param $len i32) (result i32)
+    (memory.fill (local.get $ptr) (i32.const 255) (i32.const 8192))
+    (i32.const 16))
+  (func (export "cf_step") (param $ptr i32) (param $len i32) (result i32)
+    (memory.fill (local.get $ptr) (i32.const 255) (i32.const 8192))
+    (i32.store (i32.const 20) (i32.const 25))
+    (i32.store (i32.const 16) (i32.const 1024))
+    (i32.const 16)))
