@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from cuttlebone.bench.findings import Report, Verdict
 from cuttlebone.bench.intake import check_intake, intake_shape_faults
@@ -65,6 +66,66 @@ def test_what_is_normalised_has_the_shape_and_stays_as_it_is(value: Any) -> None
     again = check_intake(report.normalised, today=date(2030, 1, 1))
     assert again.normalised == report.normalised
     assert again.rules == report.rules
+
+
+STATEMENTS = st.sampled_from(
+    ["after_target: stop", "fidelity: lossy", "route: patch", "be quick", "a: b"]
+)
+PLAUSIBLE = st.fixed_dictionaries(
+    {
+        "model": st.fixed_dictionaries(
+            {"id": st.text(min_size=1)}, optional={"precision": st.just("q8_0")}
+        ),
+        "modality": st.sampled_from(["llm", "image"]),
+        "hardware": st.fixed_dictionaries(
+            {"gpu": st.text(min_size=1)},
+            optional={"count": st.sampled_from([1, 2.0]), "price_usd_h": st.just(0.5)},
+        ),
+    },
+    optional={
+        "non_interactive": st.booleans(),
+        "fidelity": st.sampled_from(["lossless", "lossy"]),
+        "constraints": st.lists(STATEMENTS, max_size=3) | STATEMENTS,
+        "buckets": st.just(["short"]),
+        "goals": st.fixed_dictionaries(
+            {},
+            optional={
+                "after_target": st.sampled_from(["stop", "keep_climbing"]),
+                "targets": st.just({"rtf": 1}),
+                "slo": st.just({}),
+            },
+        ),
+        "budget": st.fixed_dictionaries(
+            {}, optional={"usd": st.just(1), "wall_clock_h": st.just(2), "approved": st.booleans()}
+        ),
+        "quality": st.fixed_dictionaries(
+            {},
+            optional={
+                "preference": st.sampled_from(["exact", "speed"]),
+                "budget": st.just({"kl_max": 0.1}),
+            },
+        ),
+        "rule_sources": st.dictionaries(
+            st.sampled_from(["after_target", "fidelity", "route"]),
+            st.sampled_from(
+                ["constraints", "fidelity", "default: stop", "default: lossy, by us", "x"]
+            ),
+        ),
+        "slip": st.just(1),
+    },
+)
+
+
+@given(PLAUSIBLE)
+def test_checking_again_changes_nothing(intake: dict[str, Any]) -> None:
+    first = _check(intake)
+    assert first.rules or first.errors
+    if first.normalised is None:
+        return
+    second = check_intake(first.normalised, today=date(2030, 1, 1))
+    assert second.normalised == first.normalised
+    assert second.rules == first.rules
+    assert set(second.warnings) == {found for found in first.warnings if found.pointer != "/slip"}
 
 
 def test_an_intake_is_filled_in_with_every_default() -> None:
