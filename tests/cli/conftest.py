@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from cli.blocks import write_specs
-from cli.terminals import Ended
+from cli.terminals import Ended, OnTerminal
 from cuttlebone.cli import main
 from cuttlebone.cli.host_process import host_process
 
 Cli = Callable[..., Ended]
+Terminal = Callable[..., OnTerminal]
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +37,17 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
         return Ended(status, written.out, written.err)
 
     return run
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    """Starts a command on a terminal, and ends it with the test."""
+    started: list[OnTerminal] = []
+
+    def start(*arguments: str) -> OnTerminal:
+        started.append(OnTerminal(*arguments))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -76,22 +77,37 @@ class OnTerminal:
             env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"},
         )
         os.close(inside)
-        self.shown = ""
+        self._written = ""
+
+    @property
+    def shown(self) -> str:
+        """What the terminal has been sent, without changes of colour and weight."""
+        return re.sub(r"\x1b\[[0-9;]*m", "", self._written)
 
     def read_until(self, text: str) -> None:
         """Wait until the terminal has shown `text`."""
         while text not in self.shown:
             ready, _, _ = select.select([self._terminal], [], [], BOUND_S)
             assert ready, f"{text!r} never came; seen: {self.shown!r}"
-            data = os.read(self._terminal, 65536)
-            assert data, f"{text!r} never came; seen: {self.shown!r}"
-            self.shown += data.decode()
+            assert self._read(), f"{text!r} never came; seen: {self.shown!r}"
 
     def end(self) -> Ended:
         """Wait for the end of the command."""
         out, _ = self.process.communicate(timeout=BOUND_S)
-        with suppress(OSError):  # How Linux says that the other side is closed.
-            while data := os.read(self._terminal, 65536):
-                self.shown += data.decode()
-        os.close(self._terminal)
+        while self._read():
+            pass
         return Ended(self.process.returncode, out.decode(), self.shown)
+
+    def close(self) -> None:
+        """End the command if it still runs, and give back the terminal."""
+        self.process.kill()
+        self.process.communicate()
+        os.close(self._terminal)
+
+    def _read(self) -> bool:
+        """Take in what the terminal shows; return False once the other side is closed."""
+        with suppress(OSError):  # How Linux says so.
+            data = os.read(self._terminal, 65536)
+            self._written += data.decode(errors="replace")
+            return bool(data)
+        return False

@@ -1,11 +1,13 @@
 """`cuttlebone demo`: a host process, the real model, the real block."""
 
+import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 
-from cli.terminals import OnTerminal
+from cli.conftest import Terminal
 from cuttlebone.cli.demo import demo_folder
 from cuttlebone.cli.host_process import host_process
 from cuttlebone.client import Client, Unreachable
@@ -14,8 +16,8 @@ from cuttlebone.errors import OperatorError
 
 @pytest.mark.e2e
 @pytest.mark.model
-def test_the_demo_shows_how_it_goes_and_ends_with_an_envelope() -> None:
-    on_terminal = OnTerminal("demo")
+def test_the_demo_shows_how_it_goes_and_ends_with_an_envelope(terminal: Terminal) -> None:
+    on_terminal = terminal("demo")
     on_terminal.read_until("→ window 1")
     ended = on_terminal.end()
     assert ended.status == 0
@@ -26,11 +28,15 @@ def test_the_demo_shows_how_it_goes_and_ends_with_an_envelope() -> None:
 
 
 @pytest.mark.e2e
-def test_ctrl_c_ends_the_demo_and_its_host() -> None:
-    on_terminal = OnTerminal("demo")
+@pytest.mark.model
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_signal_ends_the_demo_and_its_host(
+    number: signal.Signals, terminal: Terminal
+) -> None:
+    on_terminal = terminal("demo")
     on_terminal.read_until("● running")
     url = on_terminal.shown.split("a host answers at ")[1].split(";")[0]
-    on_terminal.process.send_signal(signal.SIGINT)
+    on_terminal.process.send_signal(number)
     ended = on_terminal.end()
     assert (ended.status, ended.out) == (130, "")
     with Client(url) as client, pytest.raises(Unreachable):
@@ -52,6 +58,35 @@ def test_a_host_process_ends_with_its_block(specs: Path) -> None:
         assert len(client.specs().specs) == 3
     with Client(url) as client, pytest.raises(Unreachable):
         client.models()
+
+
+def test_a_host_that_never_answers_is_given_up() -> None:
+    program = (sys.executable, "-c", "import signal; signal.pause()")
+    with (
+        pytest.raises(OperatorError, match=r"did not start within 0\.2 seconds: it said nothing"),
+        host_process([], program=program, start_s_max=0.2),
+    ):
+        pass
+
+
+def test_a_host_that_does_not_heed_the_stop_signal_is_killed() -> None:
+    deaf = (
+        "import os, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+        """print('{"url": "%s"}' % os.getpid(), flush=True); signal.pause()"""
+    )
+    with host_process([], program=(sys.executable, "-c", deaf), end_s_max=0.2) as number:
+        os.kill(int(number), 0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(number), 0)
+
+
+def test_what_a_host_says_that_is_no_complaint_is_shown_as_it_is() -> None:
+    program = (sys.executable, "-c", "raise SystemExit('out of luck')")
+    with (
+        pytest.raises(OperatorError, match=r"did not start: out of luck"),
+        host_process([], program=program),
+    ):
+        pass
 
 
 def test_the_demo_brings_its_files() -> None:

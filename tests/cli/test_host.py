@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli.blocks import HOSTILE
-from cli.conftest import Cli
-from cli.terminals import BOUND_S, OnTerminal, run_process, started
+from cli.conftest import Cli, Terminal
+from cli.terminals import BOUND_S, run_process, started
 from cuttlebone.client import Client
 
 WORD = '{"word": "a"}'
@@ -31,8 +31,10 @@ def test_a_host_says_where_it_answers_and_what_it_serves(tmp_path: Path) -> None
     assert "faulty.yaml" in ready["faults"][0]
 
 
-def test_a_person_is_told_on_stderr_and_ends_it_with_ctrl_c(specs: Path) -> None:
-    on_terminal = OnTerminal("serve", "--port", "0", "--specs", str(specs))
+def test_a_person_is_told_on_stderr_and_ends_it_with_ctrl_c(
+    specs: Path, terminal: Terminal
+) -> None:
+    on_terminal = terminal("serve", "--port", "0", "--specs", str(specs))
     on_terminal.read_until("Ctrl-C stops it")
     on_terminal.process.send_signal(signal.SIGINT)
     ended = on_terminal.end()
@@ -81,8 +83,8 @@ def test_waiting_ends_with_the_envelope_and_its_status(
     assert set(ended.result) == {"status", "result" if status == 0 else "error", "usage"}
 
 
-def test_ctrl_c_ends_the_waiting_but_not_the_job(host: str) -> None:
-    on_terminal = OnTerminal("submit", "spin", "-i", WORD, "--wait", "--url", host)
+def test_ctrl_c_ends_the_waiting_but_not_the_job(host: str, terminal: Terminal) -> None:
+    on_terminal = terminal("submit", "spin", "-i", WORD, "--wait", "--url", host)
     on_terminal.read_until("spinning")
     on_terminal.process.send_signal(signal.SIGINT)
     ended = on_terminal.end()
@@ -94,9 +96,9 @@ def test_ctrl_c_ends_the_waiting_but_not_the_job(host: str) -> None:
 
 
 def test_a_cancelled_job_is_shown_so_and_status_3_where_it_was_waited_for(
-    cli: Cli, host: str
+    cli: Cli, host: str, terminal: Terminal
 ) -> None:
-    waiting = OnTerminal("submit", "spin", "-i", WORD, "--wait", "--url", host)
+    waiting = terminal("submit", "spin", "-i", WORD, "--wait", "--url", host)
     waiting.read_until("spinning")
     listed = cli("jobs", "--status", "running", "--spec", "spin", "--url", host, "--json").result
     job_id = listed["jobs"][0]["id"]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cli.blocks import HOSTILE
-from cli.conftest import Cli
-from cli.terminals import OnTerminal, run_process
+from cli.conftest import Cli, Terminal
+from cli.terminals import run_process
 from cuttlebone.cli.options import INPUT_BYTES_MAX
 
 WORD = '{"word": "a"}'
@@ -35,9 +35,9 @@ def test_a_job_that_fails_leaves_its_envelope_and_status_1(specs: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stop_signal_cancels_the_job_and_its_envelope_still_comes(
-    specs: Path, number: signal.Signals
+    specs: Path, number: signal.Signals, terminal: Terminal
 ) -> None:
-    on_terminal = OnTerminal("run", str(specs / "spin.yaml"), "--input", WORD)
+    on_terminal = terminal("run", str(specs / "spin.yaml"), "--input", WORD)
     on_terminal.read_until("spinning")
     on_terminal.process.send_signal(number)
     ended = on_terminal.end()
@@ -51,8 +51,10 @@ def test_a_limit_narrows_the_one_of_the_spec(specs: Path) -> None:
     assert ended.result["error"]["code"] == "timeout"
 
 
-def test_a_terminal_shows_what_happens_and_nothing_that_moves_its_cursor(specs: Path) -> None:
-    on_terminal = OnTerminal("run", str(specs / "complete.yaml"), "--input", WORD)
+def test_a_terminal_shows_what_happens_and_nothing_that_moves_its_cursor(
+    specs: Path, terminal: Terminal
+) -> None:
+    on_terminal = terminal("run", str(specs / "complete.yaml"), "--input", WORD)
     ended = on_terminal.end()
     assert "saying \\x1b[2J\\x9b31m[bold red]boo[/] \\u202edrow" in ended.err
     assert not {"\x9b", "\u202e"} & set(ended.err + ended.out)

@@ -44,7 +44,10 @@ def _demonstrate(*, watched: bool) -> Envelope:
     folder = demo_folder()
     with ExitStack() as stack:
         url = stack.enter_context(
-            host_process(["--specs", str(folder), "--model", f"{ROLE}={DEMO_MODEL}"])
+            # The job has ended when the host is told to stop, or nobody wants it any more.
+            host_process(
+                ["--specs", str(folder), "--model", f"{ROLE}={DEMO_MODEL}", "--grace-s", "0.1"]
+            )
         )
         client = stack.enter_context(Client(url))
         job = client.submit(SPEC, {"path": TEXT})

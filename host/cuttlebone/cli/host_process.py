@@ -12,6 +12,8 @@ from pydantic import BaseModel, ValidationError
 
 from cuttlebone.errors import OperatorError
 
+# -P: a file in the current folder must not stand in for a module of ours.
+PROGRAM: Final = (sys.executable, "-P", "-m", "cuttlebone")
 START_S_MAX: Final = 60
 END_S_MAX: Final = 20
 _LOG_BYTES_SHOWN: Final = 4096
@@ -32,32 +34,39 @@ class _Complaint(BaseModel):
 
 
 @contextmanager
-def host_process(arguments: Sequence[str]) -> Iterator[str]:
+def host_process(
+    arguments: Sequence[str],
+    *,
+    program: Sequence[str] = PROGRAM,
+    start_s_max: float = START_S_MAX,
+    end_s_max: float = END_S_MAX,
+) -> Iterator[str]:
     """Run `cuttlebone serve` on a free port; yield its URL once it answers; raise OperatorError.
 
     The child is in a session of its own, so that Ctrl-C reaches only this process, which then
     ends the child in its own time: it is told to stop, and killed if it does not.
     """
-    command = [sys.executable, "-m", "cuttlebone", "serve", "--json", "--port", "0", *arguments]
     with TemporaryFile() as log:
         process = subprocess.Popen(  # noqa: S603  # our own command line
-            command,
+            [*program, "serve", "--json", "--port", "0", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
             start_new_session=True,
         )
         try:
-            yield _url(process, log)
+            yield _url(process, log, start_s_max)
         finally:
-            _end(process)
+            _end(process, end_s_max)
 
 
-def _url(process: subprocess.Popen[bytes], log: IO[bytes]) -> str:
+def _url(process: subprocess.Popen[bytes], log: IO[bytes], start_s_max: float) -> str:
     assert process.stdout is not None  # noqa: S101  # it is a pipe
-    answered, _, _ = select.select([process.stdout], [], [], START_S_MAX)
+    answered, _, _ = select.select([process.stdout], [], [], start_s_max)
     if not answered:
-        raise OperatorError(f"the host did not start within {START_S_MAX} seconds:\n{_tail(log)}")
+        raise OperatorError(
+            f"the host did not start within {start_s_max} seconds: {_reason(_tail(log))}"
+        )
     line = process.stdout.readline()
     try:
         return _Ready.model_validate_json(line).url
@@ -65,10 +74,10 @@ def _url(process: subprocess.Popen[bytes], log: IO[bytes]) -> str:
         raise OperatorError(f"the host did not start: {_reason(_tail(log))}") from None
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], end_s_max: float) -> None:
     process.terminate()
     try:
-        process.wait(END_S_MAX)
+        process.wait(end_s_max)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Annotated
@@ -75,14 +75,13 @@ def carry_out(
 
     A stop signal cancels the job, and its envelope is then returned like any other.
     """
-    job = service.submit(submission)
     # A SimpleQueue, because its `put` may be called by a signal handler whatever is going on.
     wakes: SimpleQueue[bool] = SimpleQueue()
     after = 0
-    with (
-        service.watch(job.id, lambda: wakes.put(False)),
-        on_stop_signal(lambda: wakes.put(True)),
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(on_stop_signal(lambda: wakes.put(True)))
+        job = service.submit(submission)
+        stack.enter_context(service.watch(job.id, lambda: wakes.put(False)))
         while True:
             for event in service.events(job.id, after=after):
                 after = event.number
