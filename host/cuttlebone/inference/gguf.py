@@ -89,8 +89,9 @@ class _Reader:
             value = self._value(int(self._scalar("<I")))
             if value is not None:
                 values[key] = value
-        self._check_tensors(tensors, int(values.get("general.alignment", 32)))
-        return Header(values, tensors, self._size)
+        header = Header(values, tensors, self._size)
+        self._check_tensors(tensors, header.number("general.alignment", 32))
+        return header
 
     def _check_tensors(self, tensors: int, alignment: int) -> None:
         last = 0

@@ -1,0 +1,52 @@
+"""How many prompt tokens go into a batch follows from how long batches take."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cuttlebone.inference.pace import BATCH_S_MAX, PREFILL_SHARE, Pace
+
+
+def learnt(fixed_s: float, each_s: float) -> Pace:
+    """A pace that has seen batches of a machine with these times."""
+    pace = Pace()
+    for tokens in (1, 8, 64, 3, 20) * 4:
+        pace.took(tokens, fixed_s + each_s * tokens)
+    return pace
+
+
+def test_nothing_known_means_a_small_first_batch() -> None:
+    assert Pace().prefill_tokens(0) == 32
+
+
+@given(st.floats(1e-4, 0.02), st.floats(1e-4, 0.02), st.integers(0, 16))
+def test_a_batch_takes_no_longer_than_it_may(fixed_s: float, each_s: float, decode: int) -> None:
+    tokens = learnt(fixed_s, each_s).prefill_tokens(decode)
+    assert tokens == 1 or fixed_s + each_s * (decode + tokens) <= BATCH_S_MAX * 1.01
+
+
+@given(st.floats(1e-4, 0.01), st.floats(1e-4, 0.01), st.integers(1, 16))
+def test_beside_others_prompts_take_no_more_than_their_share(
+    fixed_s: float, each_s: float, decode: int
+) -> None:
+    tokens = learnt(fixed_s, each_s).prefill_tokens(decode)
+    whole = fixed_s + each_s * (decode + tokens)
+    assert tokens == 1 or tokens * each_s <= PREFILL_SHARE * whole * 1.01
+
+
+def test_a_fast_machine_fills_the_batch() -> None:
+    assert learnt(0.001, 0.000_01).prefill_tokens(0) == 512
+
+
+def test_batches_of_one_size_give_their_mean() -> None:
+    pace = Pace()
+    for _ in range(5):
+        pace.took(1, 0.01)
+    assert pace.prefill_tokens(0) == pytest.approx(BATCH_S_MAX / 0.01, abs=1)
+
+
+def test_what_a_machine_did_long_ago_is_forgotten() -> None:
+    pace = learnt(0.0, 0.001)
+    for tokens in (1, 8, 64, 3, 20) * 20:
+        pace.took(tokens, 0.01 * tokens)
+    assert pace.prefill_tokens(0) == pytest.approx(BATCH_S_MAX / 0.01, abs=1)

@@ -1,0 +1,50 @@
+"""Prompts of models with and without a template, and with a token that begins every text."""
+
+import pytest
+
+from cuttlebone.errors import CommandError
+from cuttlebone.inference.generation import GenerationRequest, Turn
+from cuttlebone.inference.model import Token
+from cuttlebone.inference.prompts import PromptMaker
+from cuttlebone.testing import FakeModel
+from cuttlebone_abi import ErrorCode
+from inference.conftest import ask
+
+
+class BeginningModel(FakeModel):
+    """Wants token 300 before every prompt."""
+
+    @property
+    def begins_with(self) -> Token | None:
+        """The token."""
+        return Token(300)
+
+
+def text(model: FakeModel, tokens: tuple[Token, ...]) -> str:
+    """Prompt tokens as text."""
+    return b"".join(model.piece(token) for token in tokens).decode()
+
+
+def test_without_a_template_one_prompt_is_sent_as_plain_text() -> None:
+    model = FakeModel(template=None)
+    tokens = PromptMaker(model).tokens(ask("hello <|end|>"))
+    assert text(model, tokens) == "hello <|end|>"
+
+
+def test_without_a_template_a_conversation_is_refused() -> None:
+    request = GenerationRequest("j", "t", (Turn("system", "s"), Turn("user", "u")), None, 1)
+    with pytest.raises(CommandError, match="no chat template") as refusal:
+        PromptMaker(FakeModel(template=None)).tokens(request)
+    assert refusal.value.code is ErrorCode.UNSUPPORTED
+
+
+def test_the_token_that_begins_a_text_is_put_in_front_once() -> None:
+    raw = GenerationRequest("j", "t", None, "a", 1)
+    assert PromptMaker(BeginningModel()).tokens(raw) == (300, ord("a"))
+
+
+def test_a_prompt_that_fills_the_context_to_the_last_token_is_accepted() -> None:
+    maker = PromptMaker(FakeModel(context_tokens=10))
+    assert len(maker.tokens(GenerationRequest("j", "t", None, "x" * 9, 1))) == 9
+    with pytest.raises(CommandError, match="9 tokens and max_tokens is 2"):
+        maker.tokens(GenerationRequest("j", "t", None, "x" * 9, 2))

@@ -1,0 +1,257 @@
+"""The scheduler against a model of memory: nothing is lost, overbooked or evaluated twice."""
+
+from itertools import count
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from cuttlebone.inference.cells import Cells
+from cuttlebone.inference.model import Slot, Token
+from cuttlebone.inference.scheduler import Chunk, Demand, Scheduler, SequenceId
+
+CELLS, SLOTS, BATCH = 24, 5, 8
+
+
+def demand(
+    prompt: str, *, tokens_max: int = 1, job: str = "job", interactive: bool = False
+) -> Demand:
+    """A demand whose prompt has a token for each character."""
+    tokens = tuple(Token(ord(char)) for char in prompt)
+    return Demand(job, "tenant", interactive, tokens, tokens_max)
+
+
+def scheduler(*, cells: int = CELLS, slots: int = SLOTS, kept: int = CELLS) -> Scheduler:
+    """A small scheduler."""
+    return Scheduler(Cells(cells=cells, slots=slots, kept_cells_max=kept), batch_tokens_max=BATCH)
+
+
+class SchedulerOnMemory(RuleBasedStateMachine):
+    """Carries plans out on a dictionary of slots, in which shared cells are one object."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scheduler = scheduler(kept=CELLS // 2)
+        self.numbers = count(1)
+        self.demands: dict[SequenceId, Demand] = {}
+        self.slots: dict[SequenceId, Slot] = {}
+        self.memory: dict[Slot, list[tuple[Token, object]]] = {
+            Slot(number): [] for number in range(SLOTS)
+        }
+        self.generated: dict[SequenceId, int] = {}
+        self.held: set[SequenceId] = set()
+
+    @rule(
+        prompt=st.text("ab", min_size=1, max_size=10),
+        tokens_max=st.integers(1, 6),
+        job=st.sampled_from(["x", "y"]),
+        tenant=st.sampled_from(["s", "t"]),
+        interactive=st.booleans(),
+    )
+    def submit(
+        self,
+        prompt: str,
+        tokens_max: int,
+        job: str,
+        tenant: str,
+        interactive: bool,  # noqa: FBT001
+    ) -> None:
+        key = SequenceId(next(self.numbers))
+        tokens = tuple(Token(ord(char)) for char in prompt)
+        self.demands[key] = Demand(job, tenant, interactive, tokens, tokens_max)
+        self.scheduler.submit(key, self.demands[key])
+
+    @rule(budget=st.integers(1, 8))
+    def tick(self, budget: int) -> None:
+        while (admitted := self.scheduler.admit()) is not None:
+            for slot in admitted.evicted:
+                self.memory[slot] = []
+            assert self.memory[admitted.slot] == []
+            self.slots[admitted.sequence] = admitted.slot
+        runnable = self.scheduler.runnable
+        plan = self.scheduler.plan(budget)
+        assert runnable == bool(plan.decode or plan.prefill)
+        assert len(plan.decode) + sum(chunk.tokens for chunk in plan.prefill) <= BATCH
+        for copy in plan.copies:
+            self.memory[copy.target] = self.memory[copy.source][: copy.tokens]
+        for key in plan.decode:
+            assert key not in self.held
+            self._decode(key)
+        for chunk in plan.prefill:
+            self._prefill(chunk)
+
+    @precondition(lambda self: self.demands)
+    @rule(data=st.data(), spoiled=st.booleans())
+    def end(self, data: st.DataObject, spoiled: bool) -> None:  # noqa: FBT001
+        self._end(data.draw(st.sampled_from(sorted(self.demands))), spoiled=spoiled)
+
+    @precondition(lambda self: self.generated)
+    @rule(data=st.data())
+    def hold(self, data: st.DataObject) -> None:
+        key = data.draw(st.sampled_from(sorted(self.generated)))
+        self.scheduler.hold(key)
+        self.held.add(key)
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data())
+    def resume(self, data: st.DataObject) -> None:
+        key = data.draw(st.sampled_from(sorted(self.held)))
+        self.scheduler.resume(key)
+        self.held.discard(key)
+
+    @invariant()
+    def memory_is_never_overbooked(self) -> None:
+        cells = {id(cell) for memory in self.memory.values() for _, cell in memory}
+        assert len(cells) <= CELLS
+
+    def teardown(self) -> None:
+        """Whatever is accepted comes to its end."""
+        for key in list(self.held):
+            self.scheduler.resume(key)
+        self.held.clear()
+        for _ in range(2000):
+            if not self.demands:
+                return
+            self.tick(BATCH)
+        raise AssertionError(f"{len(self.demands)} sequences never end")
+
+    def _prefill(self, chunk: Chunk) -> None:
+        prompt, memory = (
+            self.demands[chunk.sequence].prompt,
+            self.memory[self.slots[chunk.sequence]],
+        )
+        assert [token for token, _ in memory] == list(prompt[: chunk.position])
+        end = chunk.position + chunk.tokens
+        memory.extend((token, object()) for token in prompt[chunk.position : end])
+        self.scheduler.evaluated(chunk.sequence, end)
+        if end == len(prompt):
+            self._sampled(chunk.sequence)
+
+    def _decode(self, key: SequenceId) -> None:
+        memory = self.memory[self.slots[key]]
+        assert len(memory) == len(self.demands[key].prompt) + self.generated[key] - 1
+        memory.append((Token(0), object()))
+        self._sampled(key)
+
+    def _sampled(self, key: SequenceId) -> None:
+        self.generated[key] = self.generated.get(key, 0) + 1
+        if self.generated[key] == self.demands[key].tokens_max:
+            self._end(key)
+
+    def _end(self, key: SequenceId, *, spoiled: bool = False) -> None:
+        released = self.scheduler.remove(key, spoiled=spoiled)
+        del self.demands[key]
+        self.generated.pop(key, None)
+        self.held.discard(key)
+        slot = self.slots.pop(key, None)
+        assert (released is None) == (slot is None)
+        if released is not None:
+            self.memory[released.slot] = self.memory[released.slot][: released.kept_tokens]
+            for dropped in released.dropped:
+                self.memory[dropped] = []
+
+
+TestSchedulerOnMemory = SchedulerOnMemory.TestCase
+TestSchedulerOnMemory.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+def begin(plans: Scheduler, *demands: Demand) -> list[SequenceId]:
+    """Submit demands in order, and admit what fits."""
+    keys = [SequenceId(number) for number in range(1, len(demands) + 1)]
+    for key, wanted in zip(keys, demands, strict=True):
+        plans.submit(key, wanted)
+    admitted = []
+    while (admission := plans.admit()) is not None:
+        admitted.append(admission.sequence)
+    return admitted
+
+
+def test_what_does_not_fit_waits_and_nothing_overtakes_it() -> None:
+    plans = scheduler()
+    assert begin(
+        plans,
+        demand("a" * 10, tokens_max=10, job="x"),
+        demand("b" * 10, tokens_max=10, job="y"),
+        demand("c", job="z"),
+    ) == [1]
+    plans.remove(SequenceId(1))
+    assert plans.admit() is not None
+
+
+def test_interactive_generations_are_admitted_first() -> None:
+    plans = scheduler(slots=2)
+    assert begin(plans, demand("a"), demand("b"), demand("c", job="i", interactive=True)) == [3, 1]
+
+
+def test_jobs_take_turns_however_many_generations_each_has() -> None:
+    plans = scheduler(slots=4)
+    many = [demand(char, job="many") for char in "abcdef"]
+    assert begin(plans, *many, demand("x", job="one")) == [1, 7, 2, 3]
+
+
+def test_decode_comes_before_prefill_and_long_prompts_are_cut_into_chunks() -> None:
+    plans = scheduler()
+    begin(plans, demand("a", tokens_max=3, job="x"), demand("b" * 12, job="y"))
+    plans.evaluated(SequenceId(1), 1)
+    plan = plans.plan(100)
+    assert plan.decode == (1,)
+    assert plan.prefill == (Chunk(SequenceId(2), 0, BATCH - 1),)
+
+
+def test_prompts_of_several_jobs_are_prefilled_in_turn() -> None:
+    plans = scheduler()
+    begin(plans, demand("a" * 6, job="x"), demand("b" * 6, job="y"))
+    served = []
+    for _ in range(4):
+        (chunk,) = plans.plan(3).prefill
+        plans.evaluated(chunk.sequence, chunk.position + chunk.tokens)
+        served.append(chunk.sequence)
+    assert served == [1, 2, 1, 2]
+
+
+def test_an_interactive_prompt_is_prefilled_before_others_and_so_is_what_it_waits_for() -> None:
+    plans = scheduler()
+    begin(plans, demand("b" * 6, job="x"), demand("a" * 6, job="y"))
+    plans.submit(SequenceId(3), demand("a" * 8, job="z", interactive=True))
+    assert plans.admit() is not None
+    (chunk,) = plans.plan(3).prefill
+    assert chunk.sequence == 2
+
+
+def test_a_held_sequence_is_left_out_until_it_is_resumed() -> None:
+    plans = scheduler()
+    (key,) = begin(plans, demand("a", tokens_max=5))
+    plans.evaluated(key, 1)
+    plans.hold(key)
+    assert not plans.runnable
+    plans.resume(key)
+    assert plans.plan(1).decode == (key,)
+
+
+def test_kept_prompts_go_when_their_share_of_the_memory_is_full_oldest_first() -> None:
+    plans = scheduler(kept=6)
+    dropped: list[Slot] = []
+    for number, char in enumerate("abc", start=1):
+        key = SequenceId(number)
+        plans.submit(key, demand(char * 3))
+        admission = plans.admit()
+        assert admission is not None
+        plans.plan(3)
+        plans.evaluated(key, 3)
+        released = plans.remove(key)
+        assert released is not None
+        dropped.extend(released.dropped)
+    assert len(dropped) == 1
+
+
+@pytest.mark.parametrize("spoiled", [True, False])
+def test_what_a_broken_sequence_holds_is_never_shared(spoiled: bool) -> None:  # noqa: FBT001
+    plans = scheduler()
+    (key,) = begin(plans, demand("aaaa"))
+    plans.plan(4)
+    plans.evaluated(key, 4)
+    plans.remove(key, spoiled=spoiled)
+    plans.submit(SequenceId(2), demand("aaab", job="next"))
+    plans.admit()
+    assert bool(plans.plan(4).copies) is not spoiled
