@@ -1,46 +1,18 @@
-"""Run manifests beyond the vectors: engines, extra_body, drafts, pins, secrets, traps."""
+"""Run manifests beyond the vectors: engines, extra_body, drafts, hostile values."""
 
 from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
+from bench.manifests import ENGINE, SMALLEST, body_errors, errors_of
 from cuttlebone.bench.findings import Verdict
 from cuttlebone.bench.manifest import (
-    broken_pins,
     check_manifest,
-    json_equal,
     manifest_shape_faults,
-    pins_of,
 )
 from cuttlebone.bench.manifest.extra_body import WORK_KEYS
-from cuttlebone.bench.secrets import looks_secret
 from json_strategies import json_values
-
-ENGINE: dict[str, Any] = {
-    "name": "llamacpp",
-    "label": "default",
-    "install": ["pip install x"],
-    "launch": ["llama-server"],
-    "port": 8090,
-}
-SMALLEST: dict[str, Any] = {
-    "manifest_version": 1,
-    "model": {"id": "org/name", "revision": "0" * 40},
-    "hardware": {"gpu": "RTX 5090", "count": 1},
-    "engines": [ENGINE],
-    "workload": {"modes": ["single"], "buckets": ["short"], "max_tokens": 64},
-    "harness": {"inferencekit_version": "0.1.0", "wheel_sha256": "a" * 64},
-    "agent_run": {"run_id": "r1"},
-}
-PLAIN_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3)
-    ),
-    max_leaves=8,
-)
 
 
 @given(json_values(keys=[*SMALLEST, *ENGINE, "extra_body", "env", "host", "chat_template_kwargs"]))
@@ -63,7 +35,7 @@ def test_a_manifest_is_filled_in_with_its_defaults_and_stays_so() -> None:
 def test_an_unknown_key_is_an_error_wherever_it_stands() -> None:
     engine = {**ENGINE, "gpu": 1}
     slo = {"modes": ["single"], "buckets": ["short"], "max_tokens": 1, "slo": {"p99": 1}}
-    assert _errors(engines=[engine], workload=slo, x=1) == [
+    assert errors_of(engines=[engine], workload=slo, x=1) == [
         "/engines/0/gpu",
         "/workload/slo/p99",
         "/x",
@@ -71,18 +43,18 @@ def test_an_unknown_key_is_an_error_wherever_it_stands() -> None:
 
 
 def test_objects_that_are_open_take_any_key() -> None:
-    assert _errors(engines=[{**ENGINE, "resolved_config": {"anything": [None]}}]) == []
-    assert _body_errors({"repetition_penalty": 1.1, "guided_json": {"a": 1}}) == []
+    assert errors_of(engines=[{**ENGINE, "resolved_config": {"anything": [None]}}]) == []
+    assert body_errors({"repetition_penalty": 1.1, "guided_json": {"a": 1}}) == []
 
 
 def test_labels_and_ports_tell_engines_apart() -> None:
     engines = [ENGINE, {**ENGINE, "label": "Default", "port": 8090.0}, {**ENGINE, "port": 1}]
-    assert _errors(engines=engines) == ["/engines/2/label", "/engines/1/port"]
+    assert errors_of(engines=engines) == ["/engines/2/label", "/engines/1/port"]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
 def test_an_engine_listens_on_loopback(host: str) -> None:
-    assert _errors(engines=[{**ENGINE, "host": host}]) == []
+    assert errors_of(engines=[{**ENGINE, "host": host}]) == []
 
 
 @pytest.mark.parametrize(
@@ -100,94 +72,12 @@ def test_an_engine_listens_on_loopback(host: str) -> None:
     ],
 )
 def test_and_nowhere_else(host: str) -> None:
-    assert _errors(engines=[{**ENGINE, "host": host}]) == ["/engines/0/host"]
-
-
-@pytest.mark.parametrize("value", ["hf_abc", ""])
-def test_a_secret_is_inherited_and_never_written(value: str) -> None:
-    report = check_manifest(
-        {**SMALLEST, "engines": [{**ENGINE, "env": {"HF_TOKEN": value, "A": value}}]}
-    )
-    (found,) = report.errors
-    assert found.pointer == "/engines/0/env/HF_TOKEN"
-    assert "null" in found.message
-    assert "hf_abc" not in found.message
-    assert _errors(engines=[{**ENGINE, "env": {"HF_TOKEN": None}}]) == []
-
-
-def test_the_value_of_a_secret_is_not_shown_when_its_shape_is_wrong() -> None:
-    report = check_manifest({**SMALLEST, "engines": [{**ENGINE, "env": {"HF_TOKEN": 123456}}]})
-    (found,) = report.errors
-    assert "123456" not in found.message
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "HF_TOKEN",
-        "hf_token",
-        "token",
-        "GITHUB_TOKEN_2",
-        "HF_TOKEN_FILE",
-        "API_KEY",
-        "apiKey",
-        "APIKEY",
-        "OPENAI_API_KEY",
-        "AWS_ACCESS_KEY_ID",
-        "AWS_SECRET_ACCESS_KEY",
-        "x-api-key",
-        "PASSWORD",
-        "db_passwd",
-        "DB_PWD",
-        "CLIENT_SECRET",
-        "secrets",
-        "Authorization",
-        "HFToken",
-        "accessToken",
-        "SSH_PRIVATE_KEY",
-        "GOOGLE_APPLICATION_CREDENTIALS",
-        "KEY",
-        "NPM_AUTH",
-        "session-cookie",
-        "bearer",
-    ],
-)
-def test_these_names_look_secret(name: str) -> None:
-    assert looks_secret(name)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "OMP_NUM_THREADS",
-        "TOKENIZERS_PARALLELISM",
-        "MAX_TOKENS",
-        "max_new_tokens",
-        "stop_token_ids",
-        "PWD",
-        "token_count",
-        "skip_special_tokens",
-        "prompt_cache_key",
-        "MONKEY",
-        "KEYBOARD",
-        "PATH",
-        "",
-        "HOME",
-        "allowed_token_ids",
-        "CUDA_VISIBLE_DEVICES",
-        "author",
-        "secretary_desk",
-        "\u00e9",
-        "TOKEN_LIMIT",
-    ],
-)
-def test_these_do_not(name: str) -> None:
-    assert not looks_secret(name)
+    assert errors_of(engines=[{**ENGINE, "host": host}]) == ["/engines/0/host"]
 
 
 @pytest.mark.parametrize("revision", ["0" * 40, "abcdef0123" * 4, "ABCDEF0123" * 4])
 def test_a_revision_is_a_full_commit(revision: str) -> None:
-    assert _errors(model={"id": "a", "revision": revision}) == []
+    assert errors_of(model={"id": "a", "revision": revision}) == []
 
 
 @pytest.mark.parametrize(
@@ -195,7 +85,7 @@ def test_a_revision_is_a_full_commit(revision: str) -> None:
     ["", "main", "0" * 39, "0" * 41, "0" * 39 + "g", "0" * 40 + "\n", "\u0660" * 40, "v1.0"],
 )
 def test_and_nothing_shorter_or_looser(revision: str) -> None:
-    assert _errors(model={"id": "a", "revision": revision}) == ["/model/revision"]
+    assert errors_of(model={"id": "a", "revision": revision}) == ["/model/revision"]
 
 
 def test_an_unquoted_commit_of_digits_is_a_number_in_yaml_and_refused() -> None:
@@ -216,7 +106,7 @@ def test_a_manifest_without_digest_is_a_draft_that_is_not_repeated() -> None:
 )
 def test_a_digest_that_is_none_is_refused(digest: str) -> None:
     harness = {"inferencekit_version": "1", "wheel_sha256": digest}
-    assert _errors(harness=harness) == ["/harness/wheel_sha256"]
+    assert errors_of(harness=harness) == ["/harness/wheel_sha256"]
 
 
 @pytest.mark.parametrize(
@@ -226,12 +116,12 @@ def test_a_digest_that_is_none_is_refused(digest: str) -> None:
 def test_extra_body_changes_neither_work_nor_answer_and_holds_no_secret(
     key: str, value: object
 ) -> None:
-    assert _body_errors({key: value}) == [f"/workload/extra_body/{key}"]
+    assert body_errors({key: value}) == [f"/workload/extra_body/{key}"]
 
 
 def test_a_secret_deep_inside_extra_body_is_found() -> None:
     body = {"extra": [{"headers": {"Authorization": "Bearer x"}}]}
-    assert _body_errors(body) == ["/workload/extra_body/extra/0/headers/Authorization"]
+    assert body_errors(body) == ["/workload/extra_body/extra/0/headers/Authorization"]
 
 
 @pytest.mark.parametrize(
@@ -289,64 +179,17 @@ def test_what_a_workload_needs_depends_on_its_modes(
     "path", [".", "a", "a/b", "a..b", "..a", "a/..b", "a//b", "...", "a/~", "..\n", "\\.."]
 )
 def test_these_are_relative_paths(path: str) -> None:
-    assert _errors(engines=[{**ENGINE, "cwd": path}]) == []
+    assert errors_of(engines=[{**ENGINE, "cwd": path}]) == []
 
 
 @pytest.mark.parametrize(
     "path", ["", "/", "/a", "~", "~a/b", "..", "../a", "a/..", "a/../b", "a\n/..", "./.."]
 )
 def test_these_are_not(path: str) -> None:
-    assert _errors(engines=[{**ENGINE, "cwd": path}]) == ["/engines/0/cwd"]
+    assert errors_of(engines=[{**ENGINE, "cwd": path}]) == ["/engines/0/cwd"]
 
 
 @pytest.mark.parametrize("version", [True, "1", 2, 1.5, None])
 def test_the_version_is_the_number_1(version: object) -> None:
-    assert _errors(manifest_version=version) == ["/manifest_version"]
-    assert _errors(manifest_version=1.0) == []
-
-
-def test_pins_are_those_of_the_intake() -> None:
-    pins = pins_of({"workload": {"chat_template_kwargs": {"thinking": False}}})
-    assert _errors(pins) == ["/workload/chat_template_kwargs/thinking"]
-    workload = {**SMALLEST["workload"], "chat_template_kwargs": {"thinking": False, "more": 1}}
-    assert check_manifest({**SMALLEST, "workload": workload}, pins=pins).errors == ()
-    assert pins_of({}) == {}
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "equal"),
-    [
-        (0, False, False),
-        (1, True, False),
-        (True, 1.0, False),
-        (1, 1.0, True),
-        (0.0, -0.0, True),
-        (2**53 + 1, float(2**53), False),
-        ("1", 1, False),
-        (None, False, False),
-        (None, {}, False),
-        ([], {}, False),
-        ([1, 2], [2, 1], False),
-        ({"a": [0]}, {"a": [False]}, False),
-        ({"a": 1, "b": 2}, {"b": 2.0, "a": 1}, True),
-        ({"a": None}, {}, False),
-        (float("nan"), float("nan"), False),
-    ],
-)
-def test_values_are_equal_as_json(one: Any, other: Any, *, equal: bool) -> None:
-    assert json_equal(one, other) is equal
-    assert json_equal(other, one) is equal
-
-
-@given(PLAIN_JSON)
-def test_every_value_keeps_its_own_pin(value: Any) -> None:
-    assert json_equal(value, value)
-    assert list(broken_pins({"a": value}, {"a": value, "b": 1})) == []
-
-
-def _errors(pins: Any = None, **change: Any) -> list[str]:
-    return [found.pointer for found in check_manifest({**SMALLEST, **change}, pins=pins).errors]
-
-
-def _body_errors(body: dict[str, Any]) -> list[str]:
-    return _errors(workload={**SMALLEST["workload"], "extra_body": body})
+    assert errors_of(manifest_version=version) == ["/manifest_version"]
+    assert errors_of(manifest_version=1.0) == []

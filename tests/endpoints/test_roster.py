@@ -1,4 +1,4 @@
-"""The roster import beyond the vectors: text as written, ports, overlays, nothing dropped."""
+"""The roster import beyond the vectors: text as written, ports, nothing dropped."""
 
 import json
 
@@ -15,8 +15,7 @@ from cuttlebone.endpoints.roster import (
     import_roster,
     read_overlay,
 )
-from cuttlebone.endpoints.roster.figures import flavour_of, guessed_latency, weights_bytes
-from cuttlebone.endpoints.spec import LatencyClass, validate
+from cuttlebone.endpoints.spec import validate
 
 ENTRY = "{id: a, backend: ollama, ram_gb: 1}"
 
@@ -127,89 +126,12 @@ def test_a_byte_order_mark_and_json_are_welcome() -> None:
 
 
 @pytest.mark.parametrize(
-    ("figure", "count"),
-    [
-        (4096, 4_096_000_000_000),
-        (4096.0, 4_096_000_000_000),
-        (0, 0),
-        (-0.0, 0),
-        ("-0", 0),
-        (" ~~1.5\t", 1_500_000_000),
-        ("\u00a0~1\u3000", 1_000_000_000),
-        ("+1E1", 10_000_000_000),
-        ("1e-10", 0),
-        (4.1, 4_099_999_999),
-    ],
-)
-def test_a_figure_is_decimal_gigabytes_as_a_float(figure: object, count: int) -> None:
-    assert weights_bytes(figure) == count
-
-
-@pytest.mark.parametrize(
-    "figure",
-    [
-        4097,
-        4096.0001,
-        -1,
-        -1e-9,
-        10**400,
-        float("inf"),
-        float("nan"),
-        "nan",
-        "-inf",
-        "1e999",
-        True,
-        False,
-        None,
-        [],
-        {},
-        "~",
-        "",
-        "1_0",
-        "0x10",
-        "1 GB",
-        "~ 1",
-        "1~",
-        "1\x1c",
-        "\u0661",
-        "~\n1",
-        b"1",
-    ],
-)
-def test_what_is_no_figure_gives_none(figure: object) -> None:
-    assert weights_bytes(figure) is None
-
-
-@pytest.mark.parametrize(
     "written", ["9" * 1000, "!!foo 1", "[1]", "!!bool true", "0x" + "f" * 800, "1_0", "2030-01-01"]
 )
 def test_anything_may_stand_as_a_figure_and_costs_only_its_entry(written: str) -> None:
     result = _import(f"roster:\n- {{id: b, backend: ollama, ram_gb: {written}}}\n- {ENTRY}\n")
     assert [row.reason for row in result.skipped] == [SkipReason.RAM_GB]
     assert [row.spec.role for row in result.imported] == ["a"]
-
-
-@pytest.mark.parametrize(
-    ("backend", "flavour"),
-    [
-        ("LLAMA.CPP", "infer.llamacpp"),
-        ("\u2003ollama\u00a0x", "infer.ollama"),
-        ("ollama\x1cx", None),
-        ("ollama\x0bx", "infer.ollama"),
-        ("\u212aollama", None),
-        ("o\u0131lama", None),
-        ("", None),
-        ("llamacpp;", None),
-    ],
-)
-def test_a_backend_word_ends_at_white_space(backend: str, flavour: str | None) -> None:
-    assert flavour_of(backend) == flavour
-
-
-def test_letters_are_lowered_in_ascii_only() -> None:
-    assert guessed_latency("a", "VO\u0130CE") is LatencyClass.BATCH
-    assert guessed_latency("REAL", "TIME") is LatencyClass.BATCH
-    assert guessed_latency("x-realTIME", "") is LatencyClass.INTERACTIVE
 
 
 def test_a_missing_port_is_no_alias_of_the_usual_port_spelt_out() -> None:
@@ -224,49 +146,6 @@ def test_a_repeated_id_is_looked_up_as_the_first() -> None:
     assert found is not None
     assert found.repo == "r1"
     assert result.find("b") is None
-
-
-def test_an_overlay_is_judged_with_the_spec() -> None:
-    (row,) = _import(f"roster:\n- {ENTRY}\n", Overlay(excludes={"a": ("b c",)})).skipped
-    assert row.reason is SkipReason.SPEC
-    assert 'excludes[0]: "b c" is no plain token' in row.message
-
-
-def test_roles_in_an_overlay_are_text_as_written() -> None:
-    overlay = read_overlay(
-        "sticky: {007: false}\nexcludes: {yes: [1, ~]}\nlatency_class: {null: 'batch'}\n"
-    )
-    assert overlay.sticky == {"007": False}
-    assert overlay.excludes == {"yes": ("1", "~")}
-    assert overlay.latency_class == {"null": LatencyClass.BATCH}
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("", "no document"),
-        ("[]", "an overlay is a mapping"),
-        ("Sticky: {}", 'unknown key "Sticky"; known are excludes, latency_class, sticky'),
-        ("sticky: ~", "sticky is a mapping"),
-        ("sticky: {a: yes}", 'sticky is "yes"; it must be true or false'),
-        ("sticky: {a: 1}", "true or false"),
-        ("sticky: {a: ~}", "true or false"),
-        ("sticky: {a: [true]}", "a list or mapping"),
-        ("latency_class: {a: Batch}", '"Batch"; it must be interactive or batch'),
-        ("latency_class: {a: }", "interactive or batch"),
-        ("latency_class: {a: [batch]}", "a list or mapping"),
-        ("excludes: {a: ~}", "a list of role names"),
-        ("excludes: {a: [[b]]}", "a list of role names"),
-        ("excludes: {a: {b: c}}", "a list of role names"),
-        ("sticky: {a: true, a: true}", "second time"),
-        ("#" * (1 << 20) + "\nsticky: {}", "more than 1048576 bytes"),
-    ],
-)
-def test_an_overlay_of_another_shape_is_refused(text: str, told: str) -> None:
-    with pytest.raises(RosterRefused) as refused:
-        read_overlay(text)
-    assert refused.value.fault is RosterFault.OVERLAY
-    assert told in str(refused.value)
 
 
 FIELDS = st.dictionaries(

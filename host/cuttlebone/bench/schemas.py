@@ -34,18 +34,20 @@ class Schema:
         """
         return self._filled_object(self.root, document)
 
-    def known_keys(self, path: Path) -> tuple[str, ...]:
-        """List the keys of the closed objects that a path leads to."""
-        schemas = [self.root]
-        for part in path:
-            schemas = [child for schema in schemas for child in self._children(schema, part)]
-        keys = (key for schema in schemas for key in self._properties(schema))
-        return tuple(dict.fromkeys(keys))
+    def known_keys(self, schema_path: Path) -> tuple[str, ...]:
+        """List the keys of the closed object whose `additionalProperties` a path leads to.
 
-    def _children(self, schema: dict[str, Json], part: str | int) -> Iterator[dict[str, Json]]:
-        child = schema.get("items") if isinstance(part, int) else self._properties(schema).get(part)
-        if isinstance(child, dict):
-            yield self._resolved(child)
+        By the path in the schema, not in the document: which keys an object may have can depend on
+        a value in it, and the path tells which of the cases was taken.
+        """
+        part: Json = self.root
+        for step in schema_path[:-1]:
+            if isinstance(part, dict):
+                part = part[str(step)]
+            elif isinstance(part, list):
+                part = part[int(step)]
+        properties = part.get("properties") if isinstance(part, dict) else None
+        return tuple(properties) if isinstance(properties, dict) else ()
 
     def _properties(self, schema: dict[str, Json]) -> dict[str, Json]:
         """Give the properties of a schema, those of its conditional parts included."""

@@ -78,14 +78,16 @@ class Shape:
             if path not in infinite:
                 faults.extend(self._faults_of(path, error))
         places = {path: at for at, path in enumerate(items)}
-        # A key that is missing or unknown stands where its object does.
-        return tuple(sorted(faults, key=lambda fault: places.get(fault.place, 0)))
+        # A key that is missing stands where its object does.
+        return tuple(
+            sorted(faults, key=lambda at: places.get(at.place, places.get(at.place[:-1], 0)))
+        )
 
     def _faults_of(self, path: Path, error: jsonschema_rs.ValidationError) -> Iterator[ShapeFault]:
         keyword: str = error.kind.name
         expected: Json = error.kind.value
         if keyword == "additionalProperties" and isinstance(expected, list):
-            known = ", ".join(self.schema.known_keys(path)) or "none"
+            known = ", ".join(self.schema.known_keys(tuple(error.schema_path))) or "none"
             for key in map(str, expected):
                 yield ShapeFault(path, f"unknown key {shown(key)}; known here are: {known}", key)
         elif keyword == "required":
