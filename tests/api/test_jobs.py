@@ -157,9 +157,10 @@ def test_waits_hold_no_thread(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wait", ["61", "-1", "nan", "soon"])
 def test_a_wait_has_bounds(api: Api, wait: str) -> None:
-    answer = api.http.get("/v1/jobs/x", params={"wait": wait})
+    answer = api.http.get(api.submit("echo")["links"]["self"], params={"wait": wait})
 
-    assert answer.status_code in {400, 404}
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
+    assert "`wait` in the query" in answer.json()["detail"]
 
 
 # --- listing ----------------------------------------------------------------------------------

@@ -127,6 +127,20 @@ def test_real_answers_fit_what_the_document_says_of_them(
             assert validator.is_valid(api.http.get(at).json()), path
 
 
+def test_every_operation_has_a_short_name_and_links_lead_to_one(document: Described) -> None:
+    names = [operation["operationId"] for _, operation in operations(document)]
+    accepted = document["paths"]["/v1/jobs"]["post"]["responses"]["202"]
+
+    assert len(set(names)) == len(names)
+    assert {link["operationId"] for link in accepted["links"].values()} == {
+        "show_job",
+        "follow_job",
+        "show_result",
+        "cancel_job",
+    }
+    assert accepted["links"].keys() <= set(names)
+
+
 def test_no_reference_of_the_document_leads_nowhere(api: Api, document: Described) -> None:
     text = api.http.get("/openapi.json").text
     referred = set(re.findall(r'"#/components/schemas/([^"]+)"', text))

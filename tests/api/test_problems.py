@@ -1,7 +1,7 @@
 """Refusals: each problem code with its status, from a request that provokes it."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from api.hosted import BOUND_S, Api, served, spin
 from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.api.problems import KINDS
 from cuttlebone.errors import ProblemCode
+from cuttlebone.jobs.events import JobEvent
 from cuttlebone.jobs.service import JobService
 from cuttlebone_abi import Signature, parse_type
 from hosts import write_spec
@@ -188,6 +189,30 @@ def test_a_fault_of_the_host_is_a_500_with_a_reference_to_the_log(
     assert "Traceback" not in answer.text
     assert "AttributeError" not in answer.text
     assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
+
+
+class LosesItsLog(JobService):
+    """A job service whose event logs cannot be read."""
+
+    def __init__(self, whole: JobService) -> None:
+        """Take everything else from a service that works."""
+        vars(self).update(vars(whole))
+
+    def events(self, job_id: str, *, after: int) -> Sequence[JobEvent]:
+        raise RuntimeError(f"the log of {job_id} after {after} is gone")
+
+
+def test_a_fault_in_the_middle_of_a_stream_ends_it_without_a_result_and_is_logged(
+    tmp_path: Path,
+) -> None:
+    with structlog.testing.capture_logs() as logs, served(tmp_path) as api:
+        job = api.ended(api.submit("echo"))
+        with over(LosesItsLog(api.host.service)) as http:
+            answer = http.get(job["links"]["events"])
+
+    assert "event: snapshot" in answer.text
+    assert "event: result" not in answer.text
+    assert [one["path"] for one in logs if one["log_level"] == "error"] == [job["links"]["events"]]
 
 
 def test_a_host_goes_on_after_a_fault() -> None:

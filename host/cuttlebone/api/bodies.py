@@ -1,6 +1,7 @@
 """Request bodies: received within a limit, parsed exactly, checked with a pointer to each fault."""
 
 import difflib
+import re
 from typing import Annotated, Final, TypeVar
 
 from fastapi import Request
@@ -19,6 +20,9 @@ LABEL_KEY: Final = "[A-Za-z0-9._/-]{1,64}"
 LABEL_VALUE_CHARS_MAX: Final = 256
 
 _MEDIA_TYPE: Final = "application/json"
+
+_SUBJECT: Final = re.compile("^(Input|String|Dictionary) should")
+"""The pointer says already what it is that should."""
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -40,6 +44,7 @@ class SubmissionBody(BaseModel):
     labels: dict[LabelKey, LabelValue] = Field(
         {},
         max_length=LABELS_MAX,
+        json_schema_extra={"additionalProperties": False},
         description="Kept with the job, to find it again. The host gives them no meaning.",
     )
 
@@ -118,7 +123,7 @@ def _fault(model: type[BaseModel], fault: ErrorDetails) -> FieldFault:
         case "model_type" | "dict_type":
             message = "should be an object"
         case _:
-            message = fault["msg"].replace("Input should", "should")
+            message = _SUBJECT.sub("should", fault["msg"])
     return FieldFault(printable(pointer(location)), message)
 
 

@@ -32,6 +32,8 @@ _HEADERS: Final[Mapping[str, Described]] = {
     },
 }
 
+_JOB_ID: Final = {"job_id": "$response.body#/id"}
+
 _TAGS: Final = (
     {"name": "jobs", "description": "Submit, follow, cancel."},
     {"name": "specs", "description": "What can be submitted."},
@@ -46,12 +48,17 @@ def answer(
     model: type[BaseModel] | None = None,
     *,
     headers: tuple[str, ...] = (),
+    links: tuple[str, ...] = (),
 ) -> Described:
-    """Describe an answer; `model` is needed where it is not the answer that the route declares."""
+    """Describe an answer; `model` is needed where it is not the answer that the route declares.
+
+    `links` are the operations that take the id of the job in the answer.
+    """
     described: Described = {
         "description": description,
         "content": {"application/json": {"examples": _named(examples)}},
         "headers": {name: _HEADERS[name] for name in headers},
+        "links": {name: {"operationId": name, "parameters": _JOB_ID} for name in links},
     }
     return described if model is None else {**described, "model": model}
 

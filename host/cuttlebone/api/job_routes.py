@@ -32,7 +32,12 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
     summary="Submit a job",
     response_model=JobResource,
     responses={
-        202: answer("Accepted.", {"queued": JOBS["queued"]}, headers=("Location", "Retry-After")),
+        202: answer(
+            "Accepted.",
+            {"queued": JOBS["queued"]},
+            headers=("Location", "Retry-After"),
+            links=("show_job", "follow_job", "show_result", "cancel_job"),
+        ),
         **problems(
             ProblemCode.MALFORMED_JSON,
             ProblemCode.BODY_TOO_LARGE,
