@@ -14,7 +14,7 @@ from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.runner import failure_of, run_job
 from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.jobs.watchdog import Watchdog
-from cuttlebone.sandbox import GuestLimits, Sandbox
+from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
 from cuttlebone.settings import Limits
 from cuttlebone_abi import Cancelled, Completed, Json
 
@@ -88,11 +88,14 @@ class Target:
         except JobError as error:
             failure = failure_of(error)
             return Outcome(failure.code, failure.message)
-        budget = budget or Budget(limits)
+        return self.run_guest(guest, budget or Budget(limits), Shapes(block.signature))
+
+    def run_guest(self, guest: Guest, budget: Budget, shapes: Shapes) -> Outcome:
+        """Step a guest to its end as one job, and close it."""
         scope = self._scope(budget)
         with closing(guest), self._watchdog.watch(budget):
             try:
-                envelope = run_job(guest, scope, Shapes(block.signature), None)
+                envelope = run_job(guest, scope, shapes, None)
             finally:
                 scope.files.close_all()
         match envelope:

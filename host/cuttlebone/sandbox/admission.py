@@ -41,6 +41,7 @@ def block_of(wasm: bytes, shape: ModuleShape, execution: Execution) -> Block:
         abi_version=abi_version,
         signature=signature,
         exports=MappingProxyType(dict(shape.exports)),
+        wasm=wasm,
     )
 
 

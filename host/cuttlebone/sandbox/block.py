@@ -12,7 +12,7 @@ WASM_PAGE_BYTES = 65536
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """An admitted module. Facts only; the code itself stays in the sandbox under its digest."""
+    """An admitted module: its bytes, and what they were found to be."""
 
     digest: str
     """`sha256:` and 64 hexadecimal digits of the wasm file."""
@@ -25,6 +25,7 @@ class Block:
     """Type of each export, as text: `(i32, i32) -> i32`, `memory`, `global`, `table`."""
     path: Path | None = None
     """Where the file was read, if it was."""
+    wasm: bytes = field(default=b"", repr=False, compare=False)
 
     @property
     def wants_tokens(self) -> bool:

@@ -23,6 +23,8 @@ from cuttlebone.text import printable
 
 ARTEFACT_BYTES_MAX: Final = 256 * MEBIBYTE
 KEPT_BYTES_MAX: Final = 256 * MEBIBYTE
+KEPT_MAX: Final = 64
+"""Compiled modules kept in memory; each may hold a descriptor."""
 _POLL_S: Final = 0.02
 
 
@@ -76,7 +78,7 @@ class Compiler:
         with self._lock:
             self._kept[name] = artefact
             total = sum(each.size_bytes for each in self._kept.values())
-            while len(self._kept) > 1 and total > KEPT_BYTES_MAX:
+            while len(self._kept) > KEPT_MAX or (len(self._kept) > 1 and total > KEPT_BYTES_MAX):
                 total -= self._kept.popitem(last=False)[1].size_bytes
         return artefact
 

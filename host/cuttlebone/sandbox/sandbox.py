@@ -2,10 +2,11 @@
 
 import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.sandbox.admission import PROBE_LIMITS, admissible_shape, block_of, digest_of
@@ -22,11 +23,14 @@ from cuttlebone.sandbox.process_execution import ProcessExecution
 from cuttlebone.sandbox.traps import exceeded
 from cuttlebone.settings import Isolation
 
+BLOCKS_KEPT_MAX: Final = 256
+
 
 class Sandbox:
     """Holds the admitted modules. Owned by the assembly; every method may come from any thread.
 
-    Invariant: `_blocks` and `_wasm` have the same keys and only grow; `_lock` guards both.
+    Invariant: `_blocks` has at most BLOCKS_KEPT_MAX of them, guarded by `_lock`. A block works whether
+    or not it is still among them.
     """
 
     def __init__(
@@ -49,8 +53,7 @@ class Sandbox:
         store = None if cache is None else ArtefactCache(cache)
         self._compiler = Compiler(store, self._fork_server, compile_limits or CompileLimits())
         self._lock = threading.Lock()
-        self._blocks: dict[str, Block] = {}
-        self._wasm: dict[str, bytes] = {}
+        self._blocks: OrderedDict[str, Block] = OrderedDict()
 
     @property
     def layers(self) -> Mapping[Layer, str | None]:
@@ -62,18 +65,21 @@ class Sandbox:
     def admit(self, wasm: bytes) -> Block:
         """Check, compile and probe a module; raise BlockRefused that names every fault.
 
-        The same bytes are admitted once; the second time costs a hash.
+        The same bytes again cost a hash, unless many others have been admitted since.
         """
         digest = digest_of(wasm)
         with self._lock:
             if digest in self._blocks:
+                self._blocks.move_to_end(digest)
                 return self._blocks[digest]
         shape = admissible_shape(wasm)
         artefact = self._compiler.artefact(digest, wasm, metered=False, stopped=lambda: False)
         block = block_of(wasm, shape, self._execution(artefact, PROBE_LIMITS))
         with self._lock:
-            self._wasm[digest] = wasm
-            return self._blocks.setdefault(digest, block)
+            block = self._blocks.setdefault(digest, block)
+            while len(self._blocks) > BLOCKS_KEPT_MAX:
+                self._blocks.popitem(last=False)
+        return block
 
     def open_guest(self, block: Block, limits: GuestLimits) -> Guest:
         """A guest that runs `block` once. Returns before any code of it runs: see `Guest.init`.
@@ -83,12 +89,12 @@ class Sandbox:
         if block.memory_bytes_min > limits.memory_bytes:
             needed = f"the block needs {block.memory_bytes_min} to start"
             raise exceeded("memory_bytes", f"{needed}, but may have {limits.memory_bytes}")
-        with self._lock:
-            wasm = self._wasm[block.digest]
 
         def open_execution(stopped: Callable[[], bool]) -> Execution:
             metered = limits.fuel is not None
-            artefact = self._compiler.artefact(block.digest, wasm, metered=metered, stopped=stopped)
+            artefact = self._compiler.artefact(
+                block.digest, block.wasm, metered=metered, stopped=stopped
+            )
             return self._execution(artefact, limits)
 
         return ExecutionGuest(open_execution, wants_tokens=block.wants_tokens)
