@@ -50,7 +50,8 @@ def test_a_roster_has_a_bound(given: Any, expected: Any) -> None:
 
 def _outcome(given: Any) -> dict[str, Any]:
     try:
-        overlay = read_overlay(given["overlay"]) if "overlay" in given else None
+        text = given.get("overlay")
+        overlay = None if text is None else read_overlay(text)
         result = import_roster(given["roster"], overlay)
     except RosterRefused as refusal:
         return {"error": refusal.fault}
