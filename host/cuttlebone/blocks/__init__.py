@@ -1,0 +1,1 @@
+"""Tools for authors of blocks: new folders, builds, cases, checks and traces."""
