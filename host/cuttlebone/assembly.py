@@ -85,6 +85,7 @@ def open_host_with(
         watchers=watchers,
         watchdog=watchdog,
         running=running,
+        journal_bytes_max=settings.journal_bytes_max,
     )
     threads = JobThreads(worker, count=settings.jobs_running_max)
     service = JobService(

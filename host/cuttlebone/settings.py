@@ -108,6 +108,8 @@ class Settings(BaseSettings):
     """How long finished jobs are kept in the state folder, unless they say otherwise."""
     attempts_max: Count = 3
     """How often a job may die with the host before it is given up."""
+    journal_bytes_max: Count = 64 * MEBIBYTE
+    """Commands and events that the journal of one job keeps whole; later ones are kept as digests."""
     grace_s: Annotated[float, Field(gt=0)] = 10.0
     """How long running jobs may go on after a stop signal."""
     body_bytes_max: Count = 64 << 10

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from cuttlebone.jobs.journal import Recording
 from cuttlebone.settings import Limits
 from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
 
@@ -38,6 +39,8 @@ class Submission:
     """How long the job is kept after its end; None is the host's default."""
     expires_in_s: int | None = None
     """How long it may wait in the queue; None is as long as it takes."""
+    record: Recording | None = None
+    """How much its journal keeps; None is what the spec says."""
     job_id: str | None = None
     """The id that the caller chose; None lets the host choose one."""
     tenant: str = TENANT
@@ -53,6 +56,7 @@ class Submission:
             self.priority,
             self.ttl_s,
             self.expires_in_s,
+            self.record,
         ]
         return hashlib.sha256(dump_json(asked)).hexdigest()
 
@@ -101,6 +105,8 @@ class Job:
     ttl_s: int | None = None
     expires_at: datetime | None = None
     """A job that still waits at this moment ends as `timeout`."""
+    recording: Recording = Recording.DIGESTS
+    """How much its journal keeps."""
     crashes: int = 0
     """Attempts that ended with the death of the host."""
     request_sha256: str = ""

@@ -16,7 +16,7 @@ class Recording(StrEnum):
     DIGESTS = "digests"
     """Generations whole, everything else as digests."""
     FULL = "full"
-    """Every event whole."""
+    """Every command and event whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,18 @@ class JournalEntry:
     """Of the bytes that answered it."""
     event: bytes | None
     """These bytes, where they are kept."""
+    reply: bytes | None = None
+    """The bytes of the command, where they are kept."""
     pieces: tuple[str, ...] = ()
     """What `cf_on_token` was given meanwhile, in order."""
     tokens_in: int = 0
     """What a generation cost, so that it is counted though not paid again."""
     tokens_out: int = 0
+
+    @property
+    def dear(self) -> bool:
+        """Whether to lose it would mean to pay for it again."""
+        return self.command == "infer"
 
 
 def digest(data: bytes) -> str:

@@ -1,51 +1,29 @@
 """Writes the journal of a running job, and tells a guest again what an earlier attempt was told."""
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from cuttlebone.errors import JobError
 from cuttlebone.jobs.journal import JournalEntry, Recording, digest
-from cuttlebone_abi import Answered, Close, Emit, ErrorCode, Infer
+from cuttlebone_abi import Answered, ErrorCode, Finish, Infer, InferDone, decode_event
 
 JOURNAL_BYTES_MAX: Final = 64 << 20
-"""Whole events of one job; what comes after them is kept as digests."""
 
 
-class Recorder:
-    """Owner: the job thread. Steps are asked for in order, each once: `recall`, then `keep`.
-
-    Invariant: a generation whose entry is kept is never paid again, whatever happens to the host.
-    """
-
-    def __init__(
-        self,
-        entries: Sequence[JournalEntry],
-        keep: Callable[[JournalEntry], None],
-        *,
-        recording: Recording = Recording.DIGESTS,
-        bytes_max: int = JOURNAL_BYTES_MAX,
-    ) -> None:
-        """`entries` are those of earlier attempts; `keep` makes one durable."""
-        self._entries = {entry.step: entry for entry in entries}
-        self._keep = keep
-        self._full = recording is Recording.FULL
-        self._bytes_left = bytes_max
+class Steps(Protocol):
+    """What the step loop asks at each step. A recorder answers it, or a replay."""
 
     def recall(self, step: int, command: Answered, reply: bytes) -> JournalEntry | None:
-        """Find what this step was told before, if it need not be carried out again.
+        """Return what this step was told before, if it need not be carried out again.
 
-        Raises JobError `input_changed` where the guest asks for something else than before.
+        Raises JobError if the job cannot go on from here.
         """
-        entry = self._entries.get(step)
-        if entry is None:
-            return None
-        if entry.command_sha256 != digest(reply):
-            raise JobError(
-                ErrorCode.INPUT_CHANGED,
-                f"step {step}: before the host was restarted the block said `{entry.command}`, and "
-                f"now it says another `{command.cmd}`: was the block or its spec changed?",
-            )
-        return entry if isinstance(command, Infer) and entry.event is not None else None
+
+    def listened(self, entry: JournalEntry, verdicts: Sequence[bool]) -> None:
+        """Compare what the guest says to the pieces of a recalled generation: whether to stop.
+
+        Raises JobError if that is something else than before.
+        """
 
     def keep(
         self,
@@ -59,8 +37,71 @@ class Recorder:
     ) -> None:
         """Keep the answer to a step, before the guest sees it; compare it if it was kept before.
 
-        Raises JobError `input_changed` where the world answers otherwise than before.
+        Raises JobError if it is another one than before.
         """
+
+
+class Recorder:
+    """Owner: the job thread. Steps are asked for in order, each once: `recall`, then `keep`.
+
+    Invariants: a generation whose entry is kept is never paid again, whatever happens to the host;
+    the journal has every step that was answered, without a gap.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[JournalEntry],
+        keep: Callable[[JournalEntry], None],
+        *,
+        recording: Recording = Recording.DIGESTS,
+        bytes_max: int = JOURNAL_BYTES_MAX,
+    ) -> None:
+        """`entries` are those of earlier attempts; `keep` makes one durable.
+
+        `bytes_max` bounds what is kept whole in all attempts together. Generations are kept even
+        beyond it, as their size is bounded by the job's tokens.
+        """
+        self._entries = {entry.step: entry for entry in entries}
+        self._keep = keep
+        self._full = recording is Recording.FULL
+        self._bytes_left = bytes_max - sum(
+            len(entry.event or b"") + len(entry.reply or b"") for entry in entries
+        )
+
+    def recall(self, step: int, command: Answered, reply: bytes) -> JournalEntry | None:
+        """Find a generation of an earlier attempt; raise JobError `input_changed` for another command."""
+        entry = self._entries.get(step)
+        if entry is None:
+            return None
+        if entry.command_sha256 != digest(reply):
+            raise JobError(
+                ErrorCode.INPUT_CHANGED,
+                f"step {step}: before the host was restarted the block said `{entry.command}`, and "
+                f"now it says another `{command.cmd}`: was the block or its spec changed?",
+            )
+        return entry if isinstance(command, Infer) and entry.event is not None else None
+
+    def listened(self, entry: JournalEntry, verdicts: Sequence[bool]) -> None:
+        """Raise JobError `input_changed` if the guest stops elsewhere than before."""
+        if stopped_as_before(entry, verdicts):
+            return
+        raise JobError(
+            ErrorCode.INPUT_CHANGED,
+            f"step {entry.step}: the block stops the generation elsewhere than before the host was "
+            "restarted: was the block or its spec changed?",
+        )
+
+    def keep(
+        self,
+        step: int,
+        command: Answered,
+        reply: bytes,
+        event: bytes,
+        *,
+        pieces: Sequence[str] = (),
+        tokens: tuple[int, int] = (0, 0),
+    ) -> None:
+        """Keep the answer to a step; raise JobError `input_changed` if the world now answers otherwise."""
         before = self._entries.get(step)
         if before is not None:
             if before.event_sha256 != digest(event):
@@ -70,23 +111,34 @@ class Recorder:
                     "restarted: a file changed meanwhile; submit the job again",
                 )
             return
-        if isinstance(command, Emit | Close) and not self._full:
-            return  # nothing but the guest decides what these are told
-        whole = isinstance(command, Infer) or (self._full and len(event) <= self._bytes_left)
-        if whole:
-            self._bytes_left -= len(event)
-        self._keep(
-            JournalEntry(
-                step=step,
-                command=command.cmd,
-                command_sha256=digest(reply),
-                event_sha256=digest(event),
-                event=event if whole else None,
-                pieces=tuple(pieces),
-                tokens_in=tokens[0],
-                tokens_out=tokens[1],
-            )
+        whole = self._full and len(reply) + len(event) <= self._bytes_left
+        dear = isinstance(command, Infer)
+        entry = JournalEntry(
+            step=step,
+            command=command.cmd,
+            command_sha256=digest(reply),
+            event_sha256=digest(event),
+            event=event if whole or dear else None,
+            reply=reply if whole else None,
+            pieces=tuple(pieces),
+            tokens_in=tokens[0],
+            tokens_out=tokens[1],
         )
+        self._bytes_left -= len(entry.event or b"") + len(entry.reply or b"")
+        self._keep(entry)
+
+
+def stopped_as_before(entry: JournalEntry, verdicts: Sequence[bool]) -> bool:
+    """Whether verdicts on the pieces of a generation are those that it was recorded with.
+
+    A guest that said stop was given nothing more, so it can have said so of the last piece only;
+    and there it does not matter if the generation had come to its end anyway.
+    """
+    if not verdicts or entry.event is None:
+        return True
+    event = decode_event(entry.event)
+    by_guest = isinstance(event, InferDone) and event.finish is Finish.GUEST
+    return not any(verdicts[:-1]) and (verdicts[-1] or not by_guest)
 
 
 def unrecorded() -> Recorder:

@@ -12,7 +12,7 @@ from cuttlebone.commands.infer import Verdict, carry_out_infer
 from cuttlebone.commands.scope import Scope
 from cuttlebone.errors import BlockRefused, CommandError, Interrupted, JobError
 from cuttlebone.jobs.journal import JournalEntry
-from cuttlebone.jobs.recorder import Recorder, unrecorded
+from cuttlebone.jobs.recorder import Steps, unrecorded
 from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.sandbox import Guest
 from cuttlebone_abi import (
@@ -47,7 +47,7 @@ _log = structlog.get_logger(__name__)
 
 
 def run_job(
-    guest: Guest, scope: Scope, shapes: Shapes, value: Json, recorder: Recorder | None = None
+    guest: Guest, scope: Scope, shapes: Shapes, value: Json, recorder: Steps | None = None
 ) -> Envelope:
     """Step `guest` from its input `value` to its end. Whatever a guest does, there is an envelope.
 
@@ -69,7 +69,7 @@ def run_job(
 
 
 def _outcome(
-    guest: Guest, scope: Scope, shapes: Shapes, recorder: Recorder, value: Json
+    guest: Guest, scope: Scope, shapes: Shapes, recorder: Steps, value: Json
 ) -> Done | Failure:
     try:
         with scope.budget.when_stopped(guest.interrupt):
@@ -98,7 +98,7 @@ def failure_of(error: JobError | CommandError | MalformedMessage | BlockRefused)
             assert_never(error)
 
 
-def _steps(guest: Guest, scope: Scope, recorder: Recorder, value: Json) -> Done | Fail:
+def _steps(guest: Guest, scope: Scope, recorder: Steps, value: Json) -> Done | Fail:
     limits = scope.budget.limits
     scope.budget.spend_step()
     reply = guest.init(dump_json(value))
@@ -111,9 +111,7 @@ def _steps(guest: Guest, scope: Scope, recorder: Recorder, value: Json) -> Done 
         reply = guest.step(event)
 
 
-def _answer(
-    command: Answered, reply: bytes, guest: Guest, scope: Scope, recorder: Recorder
-) -> bytes:
+def _answer(command: Answered, reply: bytes, guest: Guest, scope: Scope, recorder: Steps) -> bytes:
     """Answer a command: as an earlier attempt was answered, or by carrying it out.
 
     An error is an event where the guest asked for that.
@@ -121,7 +119,9 @@ def _answer(
     step, budget = scope.budget.steps, scope.budget
     recalled = recorder.recall(step, command, reply)
     if recalled is not None and recalled.event is not None:
-        return _tell_again(recalled, recalled.event, guest, scope)
+        if isinstance(command, Infer):
+            recorder.listened(recalled, _tell_again(recalled, guest, scope))
+        return recalled.event
     spent, ear = (budget.tokens_in, budget.tokens_out), _Ear(guest)
     try:
         event: Event = _carry_out(command, ear, scope)
@@ -135,14 +135,14 @@ def _answer(
     return data
 
 
-def _tell_again(entry: JournalEntry, event: bytes, guest: Guest, scope: Scope) -> bytes:
-    """Bring guest and budget to where a generation of an earlier attempt has brought them."""
+def _tell_again(entry: JournalEntry, guest: Guest, scope: Scope) -> list[bool]:
+    """Bring guest and budget to where a recorded generation has brought them; return its verdicts."""
     scope.budget.spend_infer_call()
     scope.budget.spend_tokens(entry.tokens_in, entry.tokens_out)
     scope.served_by = "" if scope.model is None else scope.model.role
-    for piece in entry.pieces:
-        guest.on_token(piece.encode())
-    return event
+    if not guest.wants_tokens:
+        return []
+    return [guest.on_token(piece.encode()) != 0 for piece in entry.pieces]
 
 
 class _Ear:

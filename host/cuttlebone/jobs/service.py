@@ -13,6 +13,7 @@ from cuttlebone.jobs.catalog import Catalog, LoadedSpec
 from cuttlebone.jobs.events import JobEvent, Watchers
 from cuttlebone.jobs.job import Job, JobFilter, QueuePlace, Submission, now
 from cuttlebone.jobs.queue import JobQueue
+from cuttlebone.jobs.recorded import RecordedJob, recorded_job
 from cuttlebone.jobs.running import RunningJobs
 from cuttlebone.jobs.store import JobStore
 from cuttlebone.jobs.worker import CANCELLED, ended_while_queued
@@ -107,6 +108,7 @@ class JobService:
             priority=submission.priority,
             ttl_s=submission.ttl_s,
             expires_at=None if waits_s is None else moment + timedelta(seconds=waits_s),
+            recording=submission.record or loaded.spec.record,
             request_sha256=submission.digest(),
         )
         return self._queue.put(job, idempotency_key=idempotency_key)
@@ -146,6 +148,16 @@ class JobService:
         self._running.stop(job_id, CANCELLED)
         self._watchers.wake(job_id)
         return self.get(job_id)
+
+    def journal(self, job_id: str) -> RecordedJob:
+        """Return a job with the steps that are recorded so far, in order, to be shown or replayed.
+
+        It is a document of its own (`RecordedJob`): GET /v1/jobs/{id}/journal answers with it as
+        it is, `cuttlebone job export` writes it, `cuttlebone replay` reads it. It has the job's
+        input, the commands and events that are kept whole, the digests of all, and the envelope
+        once there is one. Raises CallerError `unknown_job`.
+        """
+        return recorded_job(self.get(job_id), self._store.journal(job_id))
 
     def events(self, job_id: str, *, after: int) -> Sequence[JobEvent]:
         """The next events with numbers above `after`, at most EVENTS_READ_MAX."""

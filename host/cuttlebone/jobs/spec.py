@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 
 from cuttlebone.commands.scope import InferDefaults
 from cuttlebone.errors import OperatorError
+from cuttlebone.jobs.journal import Recording
 from cuttlebone.settings import Limits
 from cuttlebone.text import printable
 from cuttlebone.text.documents import MalformedDocument, decoded
@@ -56,6 +57,8 @@ class Spec(BaseModel):
     """What its result must look like."""
     infer: InferDefaults = InferDefaults()
     limits: Limits = Limits()
+    record: Recording = Recording.DIGESTS
+    """How much of a job's commands and events its journal keeps; `full` is for replays without files."""
     data_policy: Literal["local_only", "any"] = "local_only"
     """Whether inference must stay on this machine."""
 

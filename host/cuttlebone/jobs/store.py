@@ -69,8 +69,8 @@ class JobStore(Protocol):
     def record(self, job: Job, entry: JournalEntry) -> None:
         """Keep one entry of the journal of a running attempt.
 
-        An entry with a whole event is durable when this returns; a digest is so soon after,
-        because to lose it costs nothing but a comparison.
+        A generation is durable when this returns; any other entry is so soon after, and before
+        whatever is recorded or finished later: it can be had again.
         """
 
     def journal(self, job_id: str) -> Sequence[JournalEntry]:

@@ -53,6 +53,7 @@ class Worker:
     watchers: Watchers
     watchdog: Watchdog
     running: RunningJobs
+    journal_bytes_max: int
 
     def run(self) -> None:
         """Take jobs until the queue is closed."""
@@ -103,7 +104,12 @@ class Worker:
         with closing(guest):
             try:
                 scope = self._scope(job, loaded, files, budget)
-                recorder = Recorder(self.store.journal(job.id), partial(self.store.record, job))
+                recorder = Recorder(
+                    self.store.journal(job.id),
+                    partial(self.store.record, job),
+                    recording=job.recording,
+                    bytes_max=self.journal_bytes_max,
+                )
                 envelope = run_job(guest, scope, loaded.shapes, job.input, recorder)
             finally:
                 files.close_all()

@@ -1,12 +1,12 @@
 """The statements that change the tables. Each runs inside a transaction of the writer."""
 
 import sqlite3
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from cuttlebone.jobs.events import EventKind
 from cuttlebone.jobs.job import Accounting, Job, now
-from cuttlebone.jobs.journal import JournalEntry
 from cuttlebone.jobs.store import idempotency_mismatch, job_exists, queue_full
 from cuttlebone.jobs.store_sqlite.rows import accounting_bytes, job_of, microseconds, row_of
 from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
@@ -25,6 +25,12 @@ _FINISH: Final = """
 update jobs set status = ?, envelope = ?, accounting = ?, finished_us = ?, events = events + 2
 where id = ? and attempt = ? and envelope is null
 returning number, events
+"""
+_RECORD: Final = """
+insert into journal
+(job, step, command, command_sha256, event_sha256, event, reply, pieces, tokens_in, tokens_out)
+select number, :step, :command, :command_sha256, :event_sha256, :event, :reply, :pieces,
+:tokens_in, :tokens_out from jobs where id = :id and attempt = :attempt and status = 'running'
 """
 _FORGET_FINISHED: Final = """
 delete from jobs where finished_us is not null and finished_us + coalesce(ttl_s, ?) * 1000000 < ?
@@ -76,26 +82,9 @@ def append(connection: sqlite3.Connection, job: Job, kind: EventKind, data: Json
         connection.execute("update jobs set progress = ? where number = ?", (dump_json(data), row))
 
 
-def record(connection: sqlite3.Connection, job: Job, entry: JournalEntry) -> None:
-    """Add to the journal of a running attempt; one that is over adds nothing."""
-    connection.execute(
-        "insert into journal "
-        "(job, step, command, command_sha256, event_sha256, event, pieces, tokens_in, tokens_out) "
-        "select number, ?, ?, ?, ?, ?, ?, ?, ? from jobs "
-        "where id = ? and attempt = ? and status = 'running'",
-        (
-            entry.step,
-            entry.command,
-            entry.command_sha256,
-            entry.event_sha256,
-            entry.event,
-            dump_json(list(entry.pieces)),
-            entry.tokens_in,
-            entry.tokens_out,
-            job.id,
-            job.attempt,
-        ),
-    )
+def record(connection: sqlite3.Connection, job: Job, entry: Mapping[str, Any]) -> None:
+    """Add a row to the journal of a running attempt; one that is over adds nothing."""
+    connection.execute(_RECORD, {**entry, "id": job.id, "attempt": job.attempt})
 
 
 def finish(

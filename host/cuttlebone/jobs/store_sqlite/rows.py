@@ -1,6 +1,7 @@
 """Jobs, events and journal entries as rows, and back."""
 
 import sqlite3
+import zlib
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -8,7 +9,7 @@ from pydantic import TypeAdapter
 
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Accounting, Job, Priority
-from cuttlebone.jobs.journal import JournalEntry
+from cuttlebone.jobs.journal import JournalEntry, Recording
 from cuttlebone.settings import Limits
 from cuttlebone_abi import JobStatus, Json, decode_envelope, dump_json, load_json
 
@@ -42,6 +43,7 @@ def row_of(job: Job) -> dict[str, Any]:
         "created_us": microseconds(job.created_at),
         "expires_us": microseconds(job.expires_at),
         "ttl_s": job.ttl_s,
+        "recording": job.recording,
     }
 
 
@@ -69,6 +71,7 @@ def job_of(row: sqlite3.Row) -> Job:
         priority=Priority(row["priority"]),
         ttl_s=row["ttl_s"],
         expires_at=moment(row["expires_us"]),
+        recording=Recording(row["recording"]),
         crashes=row["crashes"],
         request_sha256=row["request_sha256"],
     )
@@ -95,6 +98,21 @@ def _accounting(data: bytes | None) -> Accounting | None:
     return None if data is None else _ACCOUNTING.validate_json(data)
 
 
+def entry_row(entry: JournalEntry) -> dict[str, Any]:
+    """The columns of a journal entry, but for its job."""
+    return {
+        "step": entry.step,
+        "command": entry.command,
+        "command_sha256": entry.command_sha256,
+        "event_sha256": entry.event_sha256,
+        "event": _compressed(entry.event),
+        "reply": _compressed(entry.reply),
+        "pieces": dump_json(list(entry.pieces)),
+        "tokens_in": entry.tokens_in,
+        "tokens_out": entry.tokens_out,
+    }
+
+
 def entry_of(row: sqlite3.Row) -> JournalEntry:
     """The journal entry that a row of `journal` holds."""
     return JournalEntry(
@@ -102,8 +120,17 @@ def entry_of(row: sqlite3.Row) -> JournalEntry:
         command=row["command"],
         command_sha256=row["command_sha256"],
         event_sha256=row["event_sha256"],
-        event=row["event"],
+        event=_decompressed(row["event"]),
+        reply=_decompressed(row["reply"]),
         pieces=tuple(load_json(row["pieces"])),
         tokens_in=row["tokens_in"],
         tokens_out=row["tokens_out"],
     )
+
+
+def _compressed(data: bytes | None) -> bytes | None:
+    return None if data is None else zlib.compress(data)
+
+
+def _decompressed(data: bytes | None) -> bytes | None:
+    return None if data is None else zlib.decompress(data)

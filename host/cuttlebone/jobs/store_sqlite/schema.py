@@ -38,6 +38,7 @@ create table jobs (
     finished_us integer,
     cancel_requested integer not null default 0,
     events integer not null default 0,
+    recording text not null,
     progress blob,
     envelope blob,
     accounting blob,
@@ -78,6 +79,7 @@ create table job_events (
     primary key (job, number)
 ) strict, without rowid;
 
+-- `event` and `reply` are compressed.
 create table journal (
     job integer not null references jobs (number) on delete cascade,
     step integer not null,
@@ -85,6 +87,7 @@ create table journal (
     command_sha256 text not null,
     event_sha256 text not null,
     event blob,
+    reply blob,
     pieces blob not null,
     tokens_in integer not null,
     tokens_out integer not null,

@@ -27,7 +27,7 @@ from cuttlebone.jobs.job import Accounting, Job, JobFilter
 from cuttlebone.jobs.journal import JournalEntry
 from cuttlebone.jobs.store import StoreUnavailable
 from cuttlebone.jobs.store_sqlite import changes
-from cuttlebone.jobs.store_sqlite.rows import entry_of, event_of, job_of, microseconds
+from cuttlebone.jobs.store_sqlite.rows import entry_of, entry_row, event_of, job_of, microseconds
 from cuttlebone.jobs.store_sqlite.schema import connect, open_database
 from cuttlebone.jobs.store_sqlite.writer import Change, Writer
 from cuttlebone_abi import Envelope, JobStatus, Json
@@ -87,15 +87,16 @@ class SqliteJobStore:
         )
 
     def record(self, job: Job, entry: JournalEntry) -> None:
-        """Keep one entry of the journal; one with a whole event is durable when this returns."""
+        """Keep one entry of the journal; one that is dear is durable when this returns."""
+        row = entry_row(entry)  # compressed here, not in the thread that everybody waits for
 
         def change(connection: sqlite3.Connection) -> None:
-            changes.record(connection, job, entry)
+            changes.record(connection, job, row)
 
-        if entry.event is None:
-            self._writer.post(change)
-        else:
+        if entry.dear:
             self._insist(change)
+        else:
+            self._writer.post(change)
 
     def request_cancel(self, job_id: str) -> Job | None:
         """Mark a job that is not final; a queued one can be finished at once by `finish`."""
