@@ -43,6 +43,20 @@ def test_a_person_is_told_on_stderr_and_ends_it_with_ctrl_c(
     assert "complete, fail, spin" in ended.err
 
 
+def test_jobs_survive_in_the_state_folder(cli: Cli, specs: Path, tmp_path: Path) -> None:
+    arguments = ("serve", "--json", "--port", "0", "--specs", str(specs), "--state", str(tmp_path))
+    job_id = ""
+    for _ in range(2):
+        with started(*arguments) as process:
+            assert process.stdout is not None
+            url = json.loads(process.stdout.readline())["url"]
+            job_id = job_id or cli("submit", "complete", "-i", WORD, "--url", url).out.strip()
+            with Client(url) as client:
+                assert client.wait(job_id).spec == "complete"
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(BOUND_S) == 0
+
+
 def test_a_busy_port_is_said_and_nothing_starts(specs: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])

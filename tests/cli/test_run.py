@@ -33,6 +33,16 @@ def test_a_job_that_fails_leaves_its_envelope_and_status_1(specs: Path) -> None:
     assert ended.result["error"] == {"code": "no_luck", "message": HOSTILE}
 
 
+def test_the_state_of_a_host_that_serves_is_left_alone(specs: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    ended = run_process(
+        "run", str(specs / "complete.yaml"), "-i", WORD,
+        environment={"CUTTLEBONE_STATE": str(state)},
+    )  # fmt: skip
+    assert ended.status == 0
+    assert not state.exists()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stop_signal_cancels_the_job_and_its_envelope_still_comes(
     specs: Path, number: signal.Signals, terminal: Terminal

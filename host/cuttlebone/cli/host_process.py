@@ -1,5 +1,6 @@
 """A host in a child process, that ends with the command that started it."""
 
+import os
 import select
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from cuttlebone.errors import OperatorError
 
 # -P: a file in the current folder must not stand in for a module of ours.
 PROGRAM: Final = (sys.executable, "-P", "-m", "cuttlebone")
+# The state folder of the environment belongs to another host, with jobs of its own.
+STATE_VARIABLE: Final = "CUTTLEBONE_STATE"
 START_S_MAX: Final = 60
 END_S_MAX: Final = 20
 _LOG_BYTES_SHOWN: Final = 4096
@@ -53,6 +56,7 @@ def host_process(
             stdout=subprocess.PIPE,
             stderr=log,
             start_new_session=True,
+            env={name: value for name, value in os.environ.items() if name != STATE_VARIABLE},
         )
         try:
             yield _url(process, log, start_s_max)

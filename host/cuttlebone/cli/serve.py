@@ -40,6 +40,12 @@ def serve(
         Path | None,
         typer.Option(metavar="FOLDER", help="Folder for compiled blocks. [default: the user's]"),
     ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Folder in which jobs survive a restart. [default: none]"
+        ),
+    ] = None,
     isolation: IsolationOption = None,
     jobs_running_max: Annotated[
         int | None, typer.Option(min=1, help="Jobs that run at once. [default: 4]")
@@ -72,6 +78,7 @@ def serve(
             host=host,
             port=port,
             cache=cache,
+            state=state,
             isolation=isolation,
             jobs_running_max=jobs_running_max,
             jobs_waiting_max=jobs_waiting_max,
