@@ -1,13 +1,19 @@
 """What all commands have in common: help, JSON, wrong usage, and a quick start."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from cli.conftest import Cli
+from cli.terminals import run_process
 from cuttlebone.cli.options import DEFAULT_URL
+from cuttlebone.cli.statuses import ExitStatus
 from cuttlebone.settings import Settings
+
+PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
 
 COMMANDS = (
     "demo", "serve", "run", "submit", "jobs", "job show", "job events", "job cancel", "spec check",
@@ -26,8 +32,27 @@ def test_every_command_has_an_example_and_an_output_for_programs(cli: Cli, comma
 
 def test_the_list_of_commands_is_complete(cli: Cli) -> None:
     listed = cli("--help").out
-    assert all(command.split()[0] in listed for command in COMMANDS)
+    names = re.findall(r"^│ (\w+) ", listed, re.MULTILINE)
+    assert sorted(names) == sorted({command.split()[0] for command in COMMANDS})
     assert cli().out == listed
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_page_names_every_command(command: str) -> None:
+    assert f"`{command}" in PAGE
+
+
+def test_the_page_says_what_each_exit_status_means() -> None:
+    assert set(re.findall(r"^\| (\d) \|", PAGE, re.MULTILINE)) == {f"{one}" for one in ExitStatus}
+
+
+def test_a_shell_is_told_the_options_of_a_command() -> None:
+    completing = {
+        "_CUTTLEBONE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "cuttlebone job events --af",
+        "COMP_CWORD": "3",
+    }
+    assert run_process(environment=completing).out == "--after\n"
 
 
 def test_the_version_is_that_of_the_package(cli: Cli) -> None:

@@ -36,9 +36,6 @@ _ENTRIES: Final = (
     _Entry("endpoint", "Check endpoint specs, import them from a roster, list them.", noun=True),
     _Entry("intake", "Check intakes: what is to be made fast, and how.", noun=True),
     _Entry("manifest", "Check run manifests: exactly what was run.", noun=True),
-    _Entry("endpoint", "Check endpoint specs, import them from a roster, list them.", noun=True),
-    _Entry("intake", "Check intakes: what is to be made fast, and how.", noun=True),
-    _Entry("manifest", "Check run manifests: exactly what was run.", noun=True),
 )
 
 
