@@ -1,0 +1,126 @@
+"""Drives a block through the journal of a recorded job, without a model, and says where it diverges.
+
+The step loop is that of a real job. Only the answers differ: generations come from the journal, and
+so does everything else if the files are left aside.
+"""
+
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.scope import Scope
+from cuttlebone.errors import OperatorError
+from cuttlebone.files import Grants, HandleTable
+from cuttlebone.jobs.job import TENANT
+from cuttlebone.jobs.journal import JournalEntry
+from cuttlebone.jobs.recorded import RecordedJob
+from cuttlebone.jobs.replayer import Divergence, ReplayedStep, Replayer
+from cuttlebone.jobs.runner import run_job
+from cuttlebone.jobs.shapes import Shapes
+from cuttlebone.jobs.watchdog import Watchdog
+from cuttlebone.sandbox import Guest
+from cuttlebone_abi import Json
+
+
+class End(StrEnum):
+    """How a replay ended."""
+
+    SAME = "same"
+    """Every recorded step, and the recorded end."""
+    JOURNAL_OVER = "journal_over"
+    """Every recorded step; how the job ended then was not the block's doing, or it has not ended."""
+    DIVERGED = "diverged"
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What a replay has shown."""
+
+    steps: tuple[ReplayedStep, ...]
+    end: End
+    divergence: Divergence | None
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing was different from the record."""
+        return self.divergence is None
+
+
+class _NoWatchers:
+    """An event sink for a job that nobody watches."""
+
+    def progress(self, value: Json) -> None:
+        """Tell nobody."""
+
+    def token(self, text: str) -> None:
+        """Tell nobody."""
+
+
+def replay(
+    guest: Guest,
+    recorded: RecordedJob,
+    shapes: Shapes,
+    files: HandleTable | None = None,
+    *,
+    watchdog: Watchdog | None = None,
+) -> Replay:
+    """Drive `guest`, a fresh one, through what was recorded, and tell how far that went.
+
+    With `files` they are read again and compared; without, every answer is from the journal,
+    and OperatorError is raised if it does not have them all. `watchdog` enforces the time limit.
+    """
+    if files is None:
+        _check_whole(recorded)
+    replayer, budget = Replayer(recorded, with_files=files is not None), Budget(recorded.limits)
+    watched: AbstractContextManager[None] = (
+        nullcontext() if watchdog is None else watchdog.watch(budget)
+    )
+    with ExitStack() as stack:
+        if files is None:
+            files = _no_files(stack)
+        scope = Scope(
+            job=recorded.id,
+            tenant=TENANT,
+            files=files,
+            model=None,
+            events=_NoWatchers(),
+            budget=budget,
+        )
+        stack.enter_context(watched)
+        envelope = run_job(guest, scope, shapes, recorded.input, replayer)
+    if replayer.divergence is None and not replayer.over:
+        replayer.compare_end(envelope)
+    end = End.JOURNAL_OVER if replayer.over else End.SAME
+    if replayer.divergence is not None:
+        end = End.DIVERGED
+    return Replay(tuple(replayer.steps), end, replayer.divergence)
+
+
+def is_whole(recorded: RecordedJob) -> bool:
+    """Whether the journal has every answer that files gave, so that they are not needed."""
+    return _first_digest(recorded) is None
+
+
+def _first_digest(recorded: RecordedJob) -> JournalEntry | None:
+    from_files = ("open", "slice", "close")
+    return next(
+        (one for one in recorded.entries() if one.event is None and one.command in from_files), None
+    )
+
+
+def _check_whole(recorded: RecordedJob) -> None:
+    entry = _first_digest(recorded)
+    if entry is not None:
+        raise OperatorError(
+            f"the job {recorded.id} was not recorded in full: of the answer to step {entry.step}, "
+            f"`{entry.command}`, there is only the digest. Replay it with its spec and files, or "
+            "record the next job with `record: full`"
+        )
+
+
+def _no_files(stack: ExitStack) -> HandleTable:
+    grants = Grants.resolve(Path.cwd(), ())
+    stack.callback(grants.close)
+    return HandleTable(grants, handles_max=1, window_bytes_max=1)

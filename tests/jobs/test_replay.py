@@ -1,0 +1,307 @@
+"""Replay: a block driven through what was recorded, without a model, and where it differs."""
+
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cuttlebone.errors import OperatorError
+from cuttlebone.files import Grants, HandleTable
+from cuttlebone.jobs.job import Submission
+from cuttlebone.jobs.journal import Recording
+from cuttlebone.jobs.recorded import RecordedJob, read_recorded_job
+from cuttlebone.jobs.replay import End, Replay, replay
+from cuttlebone.jobs.shapes import Shapes
+from cuttlebone.jobs.watchdog import Watchdog
+from cuttlebone.testing import FakeModel, Script, ScriptedGuest
+from cuttlebone_abi import Json, Signature, dump_json
+from hosts import ended, fake_models, scripted_host
+
+Commands = Generator[Json | bytes, dict[str, Any], None]
+MORE = "model: small\ncapabilities: {read: [./texts]}"
+TEXT = "a secret of the sea"
+
+
+def block(_guest: ScriptedGuest, value: Json) -> Commands:
+    """Read a file, report, ask the model, close the file, try what is not offered, end."""
+    opened = yield {"cmd": "open", "path": "texts/a.txt"}
+    read = yield {"cmd": "slice", "handle": 1, "offset": 0, "len": opened["len"]}
+    yield {"cmd": "emit", "progress": {"read": len(read["text"])}}
+    said = yield {"cmd": "infer", "prompt": "count", "max_tokens": 20}
+    yield {"cmd": "close", "handle": 1}
+    refused = yield {"cmd": "embed", "texts": [], "on_error": "event"}
+    yield {"cmd": "done", "result": [value, said["text"], refused["code"]]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_text(TEXT)
+    return tmp_path
+
+
+def record(
+    folder: Path,
+    script: Script = block,
+    *,
+    recording: Recording | None = None,
+    on_token: Callable[[str], bool] | None = None,
+    more: str = MORE,
+    state: Path | None = None,
+    journal_bytes_max: int = 1 << 20,
+) -> RecordedJob:
+    """Run a script as a real job and return what was recorded, by way of its document."""
+    models = fake_models("small", FakeModel({"count": "one two three"}))
+    with scripted_host(
+        folder,
+        {"block": script},
+        models=models,
+        more=more,
+        on_token=on_token,
+        state=state,
+        journal_bytes_max=journal_bytes_max,
+    ) as host:
+        job = host.service.submit(Submission("block", {"n": 2**70}, record=recording))
+        ended(host, job)
+        return read_recorded_job(dump_json(host.service.journal(job.id)), "the document")
+
+
+def again(
+    recorded: RecordedJob,
+    script: Script = block,
+    *,
+    on_token: Callable[[str], bool] | None = None,
+    files: HandleTable | None = None,
+    watchdog: Watchdog | None = None,
+) -> Replay:
+    guest = ScriptedGuest(script, on_token=on_token)
+    return replay(guest, recorded, Shapes(Signature()), files, watchdog=watchdog)
+
+
+def again_with_files(recorded: RecordedJob, folder: Path, script: Script = block) -> Replay:
+    with Grants.resolve(folder, ["./texts"]) as grants:
+        files = HandleTable(grants, handles_max=4, window_bytes_max=1 << 20)
+        try:
+            return again(recorded, script, files=files)
+        finally:
+            files.close_all()
+
+
+def changed(**replaced: Json) -> Script:
+    """The block with another command in place of the one with that `cmd`."""
+
+    def script(guest: ScriptedGuest, value: Json) -> Commands:
+        commands = block(guest, value)
+        command = next(commands)
+        while True:
+            assert isinstance(command, dict)
+            event = yield replaced.get(command["cmd"], command)
+            command = commands.send(event)
+
+    return script
+
+
+@pytest.mark.parametrize("state", ["memory", "durable"])
+def test_a_job_recorded_in_full_is_replayed_without_model_and_files(
+    folder: Path, state: str
+) -> None:
+    where = None if state == "memory" else folder / "state"
+    recorded = record(folder, recording=Recording.FULL, state=where)
+    (folder / "texts" / "a.txt").unlink()
+
+    shown = again(recorded)
+
+    assert (shown.end, shown.divergence) == (End.SAME, None)
+    assert [step.step for step in shown.steps] == [1, 2, 3, 4, 5, 6]
+    assert '"cmd":"infer"' in shown.steps[3].command
+
+
+def test_a_job_recorded_as_digests_is_replayed_with_its_files(folder: Path) -> None:
+    assert again_with_files(record(folder), folder).end is End.SAME
+
+
+def test_no_content_of_a_file_is_recorded_unless_it_was_asked_for(folder: Path) -> None:
+    assert TEXT not in record(folder).model_dump_json()
+    assert TEXT in record(folder, recording=Recording.FULL).model_dump_json()
+
+
+def test_a_spec_may_ask_for_a_full_record(folder: Path) -> None:
+    recorded = record(folder, more=f"{MORE}\nrecord: full")
+
+    assert recorded.recording is Recording.FULL
+    assert all(step.event_json and step.command_json for step in recorded.steps)
+
+
+def test_a_request_may_ask_for_digests_where_the_spec_asks_for_more(folder: Path) -> None:
+    recorded = record(folder, recording=Recording.DIGESTS, more=f"{MORE}\nrecord: full")
+
+    assert recorded.recording is Recording.DIGESTS
+
+
+def test_beyond_journal_bytes_max_there_are_digests(folder: Path) -> None:
+    recorded = record(folder, recording=Recording.FULL, journal_bytes_max=150)
+
+    assert [step.event_json is not None for step in recorded.steps] == [
+        True,  # open
+        False,  # slice
+        False,  # emit
+        True,  # infer, which is dear
+        False,  # close
+        False,  # embed
+    ]
+    assert again_with_files(recorded, folder).end is End.SAME
+
+
+def test_digests_alone_cannot_be_replayed_without_files(folder: Path) -> None:
+    with pytest.raises(OperatorError, match=r"step 1, `open`, .* `record: full`"):
+        again(record(folder))
+
+
+def test_another_command_is_named_with_both_versions(folder: Path) -> None:
+    recorded = record(folder, recording=Recording.FULL)
+
+    shown = again(recorded, changed(infer={"cmd": "infer", "prompt": "Count!", "max_tokens": 20}))
+
+    assert len(shown.steps) == 3
+    found = shown.divergence
+    assert found is not None
+    assert (found.step, found.what) == (4, "command")
+    assert '"prompt":"count"' in found.recorded
+    assert '"prompt":"Count!"' in found.instead
+
+
+def test_another_command_against_a_digest_is_named_by_kind(folder: Path) -> None:
+    shown = again_with_files(record(folder), folder, changed(emit={"cmd": "emit", "progress": 1}))
+
+    found = shown.divergence
+    assert found is not None
+    assert found.step == 3
+    assert found.recorded.startswith("`emit`, kept as its digest sha256:")
+    assert found.instead == '{"cmd":"emit","progress":1}'
+
+
+@pytest.mark.parametrize("recording", Recording)
+def test_a_file_with_another_content_is_noticed(folder: Path, recording: Recording) -> None:
+    recorded = record(folder, recording=recording)
+    (folder / "texts" / "a.txt").write_text(TEXT.replace("sea", "tea"))
+
+    found = again_with_files(recorded, folder).divergence
+
+    assert found is not None
+    assert (found.step, found.what) == (2, "event")
+    assert "tea" in found.instead
+    assert ("sea" in found.recorded) == (recording is Recording.FULL)
+
+
+def test_a_file_that_is_gone_is_noticed(folder: Path) -> None:
+    recorded = record(folder)
+    (folder / "texts" / "a.txt").unlink()
+
+    found = again_with_files(recorded, folder).divergence
+
+    assert found is not None
+    assert (found.step, found.what) == (1, "end")
+    assert "not_found" in found.instead
+
+
+def test_another_result_is_noticed(folder: Path) -> None:
+    found = again(
+        record(folder, recording=Recording.FULL), changed(done={"cmd": "done", "result": 1})
+    ).divergence
+
+    assert found is not None
+    assert (found.step, found.what) == (7, "end")
+    assert "one two three" in found.recorded
+    assert found.instead == '{"status":"completed","result":1}'
+
+
+def test_an_earlier_end_is_noticed(folder: Path) -> None:
+    fails = changed(close={"cmd": "fail", "code": "tired", "message": "enough"})
+
+    found = again(record(folder, recording=Recording.FULL), fails).divergence
+
+    assert found is not None
+    assert (found.step, found.what) == (5, "end")
+    assert '"cmd":"close"' in found.recorded
+    assert "tired" in found.instead
+
+
+@pytest.mark.parametrize(
+    "more", [{"cmd": "emit", "progress": 1}, {"cmd": "infer", "prompt": "x", "max_tokens": 1}]
+)
+def test_a_block_that_goes_on_beyond_the_recorded_end_is_noticed(folder: Path, more: Json) -> None:
+    found = again(record(folder, recording=Recording.FULL), changed(done=more)).divergence
+
+    assert found is not None
+    assert (found.step, found.what) == (7, "end")
+    assert "completed" in found.recorded
+    assert f'"cmd":"{more["cmd"]}"' in found.instead
+
+
+def test_what_a_block_says_to_each_piece_is_compared(folder: Path) -> None:
+    def stop(piece: str) -> bool:
+        return "two" in piece
+
+    recorded = record(folder, recording=Recording.FULL, on_token=stop)
+    assert again(recorded, on_token=stop).end is End.SAME
+
+    found = again(recorded, on_token=lambda _piece: False).divergence
+    assert found is not None
+    assert (found.step, found.what) == (4, "verdict")
+    assert (found.recorded, found.instead) == ("stop after piece 2", "go on, 2 pieces")
+
+
+def test_a_job_that_failed_by_itself_fails_again(folder: Path) -> None:
+    def denied(_guest: ScriptedGuest, _value: Json) -> Commands:
+        yield {"cmd": "emit", "progress": 1}
+        yield {"cmd": "open", "path": "/etc/passwd"}
+
+    recorded = record(folder, denied)
+    assert again_with_files(recorded, folder, denied).end is End.SAME
+
+
+@pytest.mark.parametrize("limits", ["{steps: 3}", "{events: 1}"])
+def test_a_limit_is_reached_again(folder: Path, limits: str) -> None:
+    def endless(_guest: ScriptedGuest, _value: Json) -> Commands:
+        while True:
+            yield {"cmd": "emit", "progress": 1}
+
+    recorded = record(folder, endless, more=f"limits: {limits}")
+    assert again(recorded, endless).end is End.SAME
+
+
+def test_a_generation_that_ended_its_job_is_where_the_journal_is_over(folder: Path) -> None:
+    def greedy(_guest: ScriptedGuest, _value: Json) -> Commands:
+        yield {"cmd": "infer", "prompt": "count", "max_tokens": 0}
+
+    shown = again(record(folder, greedy), greedy)
+
+    assert (shown.end, shown.steps) == (End.JOURNAL_OVER, ())
+
+
+def test_a_time_limit_that_the_job_ran_into_says_nothing_about_the_block(folder: Path) -> None:
+    def slow(guest: ScriptedGuest, _value: Json) -> Commands:
+        yield {"cmd": "emit", "progress": 1}
+        guest.spin()
+
+    recorded = record(folder, slow, more="limits: {time_ms: 50}")
+    watchdog = Watchdog()
+    watchdog.start()
+    shown = again(recorded, slow, watchdog=watchdog)
+    watchdog.stop()
+
+    assert (shown.end, len(shown.steps)) == (End.JOURNAL_OVER, 1)
+
+
+def test_a_document_edited_by_hand_is_refused(folder: Path) -> None:
+    data = dump_json(record(folder, recording=Recording.FULL)).replace(b"secret", b"sacred")
+
+    with pytest.raises(OperatorError, match=r"case\.json: step 2 does not have its stated digest"):
+        read_recorded_job(data, "case.json")
+
+
+@pytest.mark.parametrize("data", [b"{", b"[]", b'{"format": 2}'])
+def test_what_is_no_document_is_refused(data: bytes) -> None:
+    with pytest.raises(OperatorError, match=r"case\.json"):
+        read_recorded_job(data, "case.json")
