@@ -1,4 +1,4 @@
-"""`cuttlebone block`: wasm files looked into as a host does before it runs them."""
+"""`cuttlebone block inspect`: what a host knows of a wasm file before it runs it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,12 +12,7 @@ from cuttlebone.jobs.catalog import read_block
 from cuttlebone.sandbox import Block, Sandbox
 from cuttlebone_abi import Json
 
-app = typer.Typer(help="Look into wasm blocks.")
-
-
-@app.callback()
-def _noun() -> None:
-    """Keep `inspect` a command of its own, although it is the only one."""
+app = typer.Typer()
 
 
 @app.command(epilog="Example: cuttlebone block inspect summarize.wasm")

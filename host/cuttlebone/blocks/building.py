@@ -1,0 +1,172 @@
+"""Building a block's module with the toolchain of its language, or saying what to install."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, assert_never
+
+from pydantic import BaseModel, ValidationError
+
+from cuttlebone.blocks.folder import BlockFolder, Language, sources
+from cuttlebone.blocks.sdk import sdk_folder
+from cuttlebone.errors import OperatorError
+
+ZIGLANG: Final = (sys.executable, "-m", "ziglang")
+RUST_TARGET: Final = "wasm32-unknown-unknown"
+
+# The stack of 64 KiB replaces ziglang's 1 MiB, which would be most of the memory of a small guest.
+C_FLAGS: Final = (
+    "-target", "wasm32-freestanding", "-Oz", "-Wall", "-Wextra",
+    "-Wl,--no-entry", "-Wl,-z,stack-size=65536",
+)  # fmt: skip
+ZIG_FLAGS: Final = (
+    "-target", "wasm32-freestanding", "-O", "ReleaseSmall", "-fno-entry", "-rdynamic",
+    "--stack", "65536",
+)  # fmt: skip
+ASSEMBLYSCRIPT_FLAGS: Final = ("-Oz", "--runtime", "minimal", "--use", "abort=")
+
+_NO_ZIGLANG: Final = "the compiler for {} is missing; install it: pip install ziglang==0.17.1"
+_NO_CARGO: Final = (
+    "cargo is missing; install Rust with the target wasm32-unknown-unknown: with rustup, or on "
+    "Debian `apt install cargo rustc libstd-rust-dev-wasm32 lld`"
+)
+_NO_RUST_TARGET: Final = (
+    "Rust has no standard library for wasm32-unknown-unknown here; install it: `rustup target add "
+    "wasm32-unknown-unknown`, or on Debian `apt install libstd-rust-dev-wasm32`"
+)
+_NO_ASC: Final = "the AssemblyScript compiler is missing; run `npm install` in {}"
+
+
+class BuildFailed(Exception):
+    """A compiler refused the sources; it has said why on stderr."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """How the parts of a toolchain are found; tests put others in their place."""
+
+    which: Callable[[str], str | None] = shutil.which
+    has_ziglang: Callable[[], bool] = lambda: find_spec("ziglang") is not None
+
+
+def build(folder: BlockFolder, tools: Tools = Tools()) -> Path:
+    """Compile the module of a folder and return where it lies.
+
+    Raises OperatorError for a toolchain that is missing, and BuildFailed.
+    """
+    output = folder.module.resolve()
+    output.parent.mkdir(parents=True, exist_ok=True)
+    match folder.language:
+        case Language.C:
+            _run(c_command(folder.path, output, tools), folder.path)
+        case Language.ZIG:
+            _run(zig_command(folder.path, output, tools), folder.path)
+        case Language.ASSEMBLYSCRIPT:
+            _run(assemblyscript_command(folder.path, output, tools), folder.path)
+        case Language.RUST:
+            shutil.copyfile(_build_rust(folder.path, tools), output)
+        case language:
+            assert_never(language)
+    return output
+
+
+def c_command(path: Path, output: Path, tools: Tools) -> Sequence[str]:
+    """The command that compiles C and C++; raises OperatorError without ziglang."""
+    if not tools.has_ziglang():
+        raise OperatorError(_NO_ZIGLANG.format("C"))
+    # Named relative to their own folder: no path of this machine can get into the module.
+    files = [file.name for file in sources(path, Language.C)]
+    driver = "c++" if any(name.endswith(".cpp") for name in files) else "cc"
+    folders = ("-I.", "-Isdk", f"-I{sdk_folder(Language.C)}")
+    return [*ZIGLANG, driver, *C_FLAGS, *folders, *files, "-o", str(output)]
+
+
+def zig_command(path: Path, output: Path, tools: Tools) -> Sequence[str]:
+    """The command that compiles Zig; raises OperatorError without ziglang."""
+    if not tools.has_ziglang():
+        raise OperatorError(_NO_ZIGLANG.format("Zig"))
+    own = path / "sdk" / "cuttlebone.zig"
+    sdk = "sdk/cuttlebone.zig" if own.is_file() else sdk_folder(Language.ZIG) / "cuttlebone.zig"
+    root = _root_of([file.name for file in sources(path, Language.ZIG)])
+    modules = ("--dep", "cuttlebone", f"-Mroot={root}", f"-Mcuttlebone={sdk}")
+    return [*ZIGLANG, "build-exe", *ZIG_FLAGS, *modules, f"-femit-bin={output}"]
+
+
+def assemblyscript_command(path: Path, output: Path, tools: Tools) -> Sequence[str]:
+    """The command that compiles AssemblyScript; raises OperatorError without its compiler."""
+    places = [
+        folder / "node_modules" / ".bin" / "asc"
+        for folder in (path.resolve(), *path.resolve().parents)
+    ]
+    asc = next((str(file) for file in places if file.exists()), None) or tools.which("asc")
+    if asc is None:
+        raise OperatorError(_NO_ASC.format(path))
+    entry = sources(path, Language.ASSEMBLYSCRIPT)[0].relative_to(path)
+    if (path / "asconfig.json").is_file():
+        return [asc, str(entry), "--config", "asconfig.json", "--outFile", str(output)]
+    return [asc, str(entry), *ASSEMBLYSCRIPT_FLAGS, "--outFile", str(output)]
+
+
+def _root_of(names: Sequence[str]) -> str:
+    """The file that a Zig module starts from: `main.zig`, or the only one."""
+    return "main.zig" if "main.zig" in names or len(names) != 1 else names[0]
+
+
+class _Target(BaseModel):
+    kind: list[str]
+
+
+class _Artefact(BaseModel):
+    """A line of `cargo build --message-format=json` about something that was built."""
+
+    reason: str
+    target: _Target
+    filenames: list[str]
+
+
+def _build_rust(path: Path, tools: Tools) -> Path:
+    cargo, rustc = tools.which("cargo"), tools.which("rustc")
+    if cargo is None or rustc is None:
+        raise OperatorError(_NO_CARGO)
+    libraries = _run([rustc, "--print", "target-libdir", "--target", RUST_TARGET], path)
+    if not any(Path(libraries.strip()).glob("libcore-*")):
+        raise OperatorError(_NO_RUST_TARGET)
+    told = _run(
+        [cargo, "build", "--release", "--target", RUST_TARGET, "--message-format=json-render-diagnostics"],
+        path,
+    )  # fmt: skip
+    built = [name for line in told.splitlines() for name in _modules_in(line)]
+    if not built:
+        raise OperatorError(
+            f'{path / "Cargo.toml"} builds no module; it needs `[lib]` with crate-type = ["cdylib"]'
+        )
+    return Path(built[-1])
+
+
+def _modules_in(line: str) -> list[str]:
+    try:
+        artefact = _Artefact.model_validate_json(line)
+    except ValidationError:
+        return []  # a line about something else
+    return [name for name in artefact.filenames if name.endswith(".wasm")]
+
+
+def _run(command: Sequence[str], folder: Path) -> str:
+    """Run a compiler in a folder and return its stdout; its messages go to ours. Raises BuildFailed."""
+    done = subprocess.run(  # noqa: S603  # the author's own toolchain
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    if done.returncode:
+        raise BuildFailed(f"{Path(command[0]).name} ended with status {done.returncode}")
+    return done.stdout

@@ -1,0 +1,9 @@
+"""`cuttlebone block`: new blocks, their builds and cases, and wasm files looked into."""
+
+import typer
+
+from cuttlebone.cli.block import build, cases, inspect
+
+app = typer.Typer(help="Make, build, test and look into wasm blocks.")
+for _command in (build, cases, inspect):
+    app.add_typer(_command.app)

@@ -1,0 +1,93 @@
+"""`cuttlebone block test`: the cases of a block through whole hosts."""
+
+import logging
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from cuttlebone.blocks.folder import open_folder
+from cuttlebone.blocks.suite import BOTH_MODES, Verdict, read_suite
+from cuttlebone.blocks.trial import trial_settings
+from cuttlebone.cli.block.build import FolderArgument, built
+from cuttlebone.cli.host_options import IsolationOption, settings_with
+from cuttlebone.cli.logs import log_to_stderr
+from cuttlebone.cli.models import model_file
+from cuttlebone.cli.options import JsonFlag
+from cuttlebone.cli.outcome import reporting
+from cuttlebone.cli.output import write_json, write_line
+from cuttlebone.cli.statuses import ExitStatus
+from cuttlebone_abi import Json
+
+app = typer.Typer()
+
+
+@app.command("test", epilog="Example: cuttlebone block test my-block --build")
+def run_cases(
+    folder: FolderArgument,
+    *,
+    only: Annotated[
+        list[str] | None, typer.Option("--case", metavar="NAME", help="Run this case. Repeatable.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.gguf",
+            help="Ask a real model, or `demo`, instead of the scripted answers.",
+        ),
+    ] = None,
+    isolation: IsolationOption = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Record what comes as what is expected.")
+    ] = False,
+    build: Annotated[bool, typer.Option("--build", help="Build the module before.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Run the cases of a block, cases/*.json, through whole hosts.
+
+    Each case runs in a thread and in a process of its own, with the model that it scripts, so no
+    model file is needed. The exit status is 0 if all came as expected, and 1 if one did not; the
+    difference is then shown.
+    """
+    log_to_stderr(level=logging.ERROR)
+    with reporting(as_json=as_json):
+        opened = open_folder(folder)
+        if build:
+            built(opened, as_json=as_json)
+        file = None if model is None else model_file(model)
+        suite = read_suite(opened, trial_settings(settings_with()), only=only or (), model=file)
+        once = update or file is not None
+        modes = BOTH_MODES[: 1 if once else None] if isolation is None else (isolation,)
+        verdicts = _shown(
+            suite.update(modes[0]) if update else suite.run(modes),
+            word="record" if update else "ok",
+            as_json=as_json,
+        )
+    failed = any(not verdict.ok for verdict in verdicts)
+    raise typer.Exit(ExitStatus.FAILED if failed else ExitStatus.DONE)
+
+
+def _shown(verdicts: Iterable[Verdict], *, word: str, as_json: bool) -> list[Verdict]:
+    """Write each verdict as it comes, or all of them as one JSON object."""
+    done = []
+    for verdict in verdicts:
+        done.append(verdict)
+        if not as_json:
+            sign = word if verdict.ok else "FAILED"
+            write_line(f"{sign:<6} {verdict.case} ({verdict.isolation})")
+            for line in verdict.difference:
+                write_line(f"       {line}")
+    if as_json:
+        write_json({"runs": [_as_json(verdict) for verdict in done]}, pretty=False)
+    else:
+        write_line(f"{len(done)} runs, {sum(not verdict.ok for verdict in done)} failed")
+    return done
+
+
+def _as_json(verdict: Verdict) -> dict[str, Json]:
+    return {
+        "case": verdict.case,
+        "isolation": verdict.isolation,
+        "ok": verdict.ok,
+        "difference": list(verdict.difference),
+    }
