@@ -1,41 +1,81 @@
-"""What one step of a guest and one job cost, with the ways of calling compared in one run.
+"""What one step of a guest and one job cost, in thread and in process mode, compared in one run.
 
 Run: python tests/benchmarks/bench_steps.py [--quick] [--json]
 """
 
+import logging
+import os
 import statistics
+import tempfile
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import structlog
 import wasmtime
 
+from cuttlebone.assembly import Host, open_host_with
+from cuttlebone.endpoints.resident import ResidentModels
+from cuttlebone.jobs.job import Submission
 from cuttlebone.sandbox import Block, GuestLimits, Sandbox
 from cuttlebone.sandbox.engine import new_engine
-from report import Row, run_benchmark, times_faster
+from cuttlebone.settings import Isolation, Settings
+from report import Row, at_most, run_benchmark, times_faster
 
-EMIT = Path(__file__).parent.parent / "guests" / "emit.wat"
+GUESTS = Path(__file__).parent.parent / "guests"
 EVENT = b'{"event":"emitted"}'
+JOB_S_MAX = 30.0
 
 
 def measure(quick: bool) -> Sequence[Row]:  # noqa: FBT001  # given by run_benchmark
-    """Measure everything once, interleaved, and take medians: the machine may be busy."""
-    rounds, steps, jobs = (5, 2_000, 20) if quick else (15, 10_000, 100)
-    wasm = bytes(wasmtime.wat2wasm(EMIT.read_text()))
-    with Sandbox() as sandbox:
-        block = sandbox.admit(wasm)
+    """Measure everything in turn, round by round, and take medians: the machine may be busy."""
+    rounds, steps, jobs = (3, 1_000, 20) if quick else (15, 5_000, 50)
+    wasm = bytes(wasmtime.wat2wasm((GUESTS / "emit.wat").read_text()))
+    with ExitStack() as stack:
+        thread = stack.enter_context(Sandbox(isolation=Isolation.THREAD))
+        process = stack.enter_context(Sandbox(isolation=Isolation.PROCESS))
+        # The same bytes are the same block in both; admitting compiles them in each.
+        block = thread.admit(wasm)
+        process.admit(wasm)
+        private_mib = private_bytes(process, block) / (1 << 20)
+        hosts = {
+            (mode, count): stack.enter_context(host(sandbox, count))
+            for mode, sandbox in (("thread", thread), ("process", process))
+            for count in (2, 8)
+        }
         figures = medians(
             rounds,
-            step_thread_us=lambda: 1e6 * thread_step_s(sandbox, block, steps),
+            step_thread_us=lambda: 1e6 * step_s(thread, block, steps),
             step_public_us=lambda: 1e6 * public_step_s(wasm, steps // 10),
-            instance_thread_ms=lambda: 1e3 * instance_s(sandbox, block, jobs),
+            step_process_us=lambda: 1e6 * step_s(process, block, steps // 2),
+            instance_thread_ms=lambda: 1e3 * instance_s(thread, block, jobs),
+            instance_process_ms=lambda: 1e3 * instance_s(process, block, jobs),
+            job_thread_ms=lambda: 1e3 * job_s(hosts["thread", 2], jobs),
+            job_process_ms=lambda: 1e3 * job_s(hosts["process", 2], jobs),
+            jobs_per_s_thread_2=lambda: jobs_per_s(hosts["thread", 2], jobs),
+            jobs_per_s_thread_8=lambda: jobs_per_s(hosts["thread", 8], jobs),
+            jobs_per_s_process_2=lambda: jobs_per_s(hosts["process", 2], jobs),
+            jobs_per_s_process_8=lambda: jobs_per_s(hosts["process", 8], jobs),
         )
+    return rows(figures, private_mib)
+
+
+def rows(figures: dict[str, float], private_mib: float) -> Sequence[Row]:
+    """All figures, with their goals."""
     bare = Row("step_public_us", figures["step_public_us"], "µs")
     return (
         Row("step_thread_us", figures["step_thread_us"], "µs"),
         bare,
         times_faster("step_thread_speedup", figures["step_thread_us"], bare, 10),
+        at_most("step_process_us", figures["step_process_us"], "µs", 60),
         Row("instance_thread_ms", figures["instance_thread_ms"], "ms"),
+        Row("instance_process_ms", figures["instance_process_ms"], "ms"),
+        Row("job_thread_ms", figures["job_thread_ms"], "ms"),
+        at_most("job_process_ms", figures["job_process_ms"], "ms", 10),
+        *(Row(name, figures[name], "jobs/s") for name in figures if name.startswith("jobs_per_s")),
+        at_most("guest_private_mib", private_mib, "MiB", 16),
     )
 
 
@@ -48,7 +88,7 @@ def medians(rounds: int, **measured: Callable[[], float]) -> dict[str, float]:
     return {name: statistics.median(each) for name, each in values.items()}
 
 
-def thread_step_s(sandbox: Sandbox, block: Block, steps: int) -> float:
+def step_s(sandbox: Sandbox, block: Block, steps: int) -> float:
     """Seconds a step: event bytes in, command bytes out, all checks made."""
     guest = sandbox.open_guest(block, GuestLimits())
     guest.init(b"{}")
@@ -95,5 +135,83 @@ def instance_s(sandbox: Sandbox, block: Block, jobs: int) -> float:
     return (time.perf_counter() - began) / jobs
 
 
+@contextmanager
+def host(sandbox: Sandbox, job_threads: int) -> Iterator[Host]:
+    """A host without models that serves one spec, whose block is done after three steps."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        module = bytes(wasmtime.wat2wasm((GUESTS / "three_steps.wat").read_text()))
+        (folder / "three_steps.wasm").write_bytes(module)
+        (folder / "three_steps.yaml").write_text(
+            "name: three_steps\ndescription: Emits twice and is done.\nblock: three_steps.wasm\n"
+        )
+        settings = Settings(specs=folder, jobs_running_max=job_threads)
+        with open_host_with(settings, sandbox, ResidentModels({})) as opened:
+            yield opened
+
+
+def job_s(opened: Host, jobs: int) -> float:
+    """Seconds from submitting a job to its envelope, one after another."""
+    began = time.perf_counter()
+    for _ in range(jobs):
+        wait(opened, submit(opened))
+    return (time.perf_counter() - began) / jobs
+
+
+def jobs_per_s(opened: Host, jobs: int) -> float:
+    """Jobs a second when all are submitted at once."""
+    began = time.perf_counter()
+    for job in [submit(opened) for _ in range(2 * jobs)]:
+        wait(opened, job)
+    return 2 * jobs / (time.perf_counter() - began)
+
+
+def submit(opened: Host) -> str:
+    """Submit one job."""
+    return opened.service.submit(Submission(spec="three_steps", input=None)).id
+
+
+def wait(opened: Host, job: str) -> None:
+    """Wait for the end of a job, woken by its event log."""
+    changed = threading.Event()
+    with opened.service.watch(job, changed.set):
+        while not (found := opened.service.get(job)).status.final:
+            assert changed.wait(JOB_S_MAX)
+            changed.clear()
+    assert found.status == "completed", found
+
+
+def private_bytes(sandbox: Sandbox, block: Block) -> int:
+    """Memory of a guest process that it shares with nobody: the most that any of them has."""
+    guest = sandbox.open_guest(block, GuestLimits())
+    guest.init(b"{}")
+    found = max(private_bytes_of(process) for process in guest_processes())
+    guest.close()
+    return found
+
+
+def private_bytes_of(process: int) -> int:
+    """Private pages of one process, which only root may see of one that is not dumpable."""
+    try:
+        rollup = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
+    except (PermissionError, FileNotFoundError):
+        return 0
+    return sum(
+        int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Private_")
+    )
+
+
+def guest_processes() -> set[int]:
+    """Children of our children."""
+    return {child for zygote in children(os.getpid()) for child in children(zygote)}
+
+
+def children(process: int) -> set[int]:
+    """Numbers of the processes that a process has started."""
+    text = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")
+    return {int(word) for word in text.split()}
+
+
 if __name__ == "__main__":
-    run_benchmark("Steps of a guest", measure)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    run_benchmark("Steps and jobs", measure)

@@ -47,10 +47,14 @@ class Instance:
     def __init__(
         self, artefact: bytes, limits: GuestLimits, engine: wasmtime.Engine | None = None
     ) -> None:
-        """Load the code into `engine`, which must suit `limits` and nobody else may use, or a new one."""
+        """Load the code into `engine`, which must suit `limits` and nobody else may use, or a new one.
+
+        An engine that is given is not closed.
+        """
         self._limits = limits
         metered = limits.fuel is not None
         self._engine = engine or new_engine(metered=metered, stack_bytes=limits.stack_bytes)
+        self._owns_engine = engine is None
         self._module = wasmtime.Module.deserialize(self._engine, artefact)
         self._store = wasmtime.Store(self._engine)
         self._store.set_limits(limits.memory_bytes, TABLE_ELEMENTS_MAX, 1, 4, 1)
@@ -109,7 +113,8 @@ class Instance:
         self._payload_calls.clear()
         self._store.close()
         self._module.close()
-        self._engine.close()
+        if self._owns_engine:
+            self._engine.close()
 
     def _start(self) -> None:
         began = perf_counter_ns()

@@ -7,10 +7,7 @@ call kills the process.
 import mmap
 import os
 import socket
-from collections.abc import Mapping
 from typing import Final, NoReturn, assert_never
-
-import wasmtime
 
 from cuttlebone.errors import BlockRefused, Interrupted, JobError
 from cuttlebone.sandbox.compiling import compile_module
@@ -27,48 +24,51 @@ from cuttlebone.sandbox.instance import Instance
 from cuttlebone.sandbox.libc import PR_SET_PDEATHSIG, process_control
 from cuttlebone.sandbox.lockdown import lock_down
 from cuttlebone.sandbox.orders import Order
+from cuttlebone.sandbox.rehearsal import Equipment, rehearse
 
 _SIGKILL: Final = 9
 
-Engines = Mapping[tuple[bool, int], wasmtime.Engine]
-"""Engines that the zygote has made in advance, by whether they are metered and their `stack_bytes`.
-
-Making one costs a fork a third of its life; a fork has its copy for itself.
-"""
-
-SOCKET: Final = 3
-MODULE: Final = 4
+ORDER_BYTES_MAX: Final = 4096
+_ORDERS: Final = 3
 
 
-def become_worker(
-    order: Order, connection: int, module: int, parent: int, engines: Engines
-) -> NoReturn:
-    """Turn this fork into a guest process that serves `connection`, and end with it."""
+def become_worker(orders: int, parent: int, equipment: Equipment) -> NoReturn:
+    """Turn this fork into a process that waits for its order, serves one guest, and ends."""
     status = 1
     try:
-        _keep_only(connection, module)
         process_control(PR_SET_PDEATHSIG, _SIGKILL)
         if os.getppid() == parent:  # else the zygote died before the line above
-            session = _Session(order, _content(MODULE), engines)
-            host = socket.socket(fileno=SOCKET)
-            lock_down(order.process_limits())
-            while (received := receive_request(host)) is not None:
-                send_answer(host, session.answer(*received))
+            _keep_only(orders)
+            # A fork copies each page that it touches. Touching them before there is an order keeps
+            # that out of the time of the job.
+            rehearse(equipment)
+            _serve_one(socket.socket(fileno=_ORDERS), equipment)
             status = 0
     finally:
         os._exit(status)
 
 
-def _keep_only(connection: int, module: int) -> None:
-    """Leave this process two descriptors, at fixed numbers, and silence on the standard ones."""
+def _keep_only(descriptor: int) -> None:
+    """Leave this process one descriptor, at a fixed number, and silence on the standard ones."""
     silence = os.open(os.devnull, os.O_RDWR)
-    # Past every number that is written to below, so that none overwrites a source.
-    sources = [os.dup2(each, 100 + at) for at, each in enumerate((connection, module, silence))]
-    os.dup2(sources[0], SOCKET)
-    os.dup2(sources[1], MODULE)
     for standard in (0, 1, 2):
-        os.dup2(sources[2], standard)
-    os.closerange(MODULE + 1, 1 << 16)
+        os.dup2(silence, standard)
+    os.dup2(descriptor, _ORDERS)
+    os.closerange(_ORDERS + 1, 1 << 16)
+
+
+def _serve_one(orders: socket.socket, equipment: Equipment) -> None:
+    with orders:
+        message, descriptors, _, _ = socket.recv_fds(orders, ORDER_BYTES_MAX, 2)
+    if not message:
+        return  # the zygote has ended
+    connection, module = descriptors
+    order = Order.model_validate_json(message)
+    session = _Session(order, _content(module), equipment)
+    with socket.socket(fileno=connection) as host:
+        lock_down(order.process_limits())
+        while (received := receive_request(host)) is not None:
+            send_answer(host, session.answer(*received))
 
 
 def _content(descriptor: int) -> bytes:
@@ -81,8 +81,8 @@ def _content(descriptor: int) -> bytes:
 class _Session:
     """The one guest, or the one compilation, of this process. Owned by its only thread."""
 
-    def __init__(self, order: Order, code: bytes, engines: Engines) -> None:
-        self._engines = engines
+    def __init__(self, order: Order, code: bytes, equipment: Equipment) -> None:
+        self._equipment = equipment
         self._order = order
         self._code = code
         self._instance: Instance | None = None
@@ -118,7 +118,7 @@ class _Session:
     def _opened(self) -> Instance:
         if self._instance is None:
             limits = self._order.guest_limits()
-            engine = self._engines.get((limits.fuel is not None, limits.stack_bytes))
+            engine = self._equipment.engine_for(limits)
             self._instance = Instance(self._code, limits, engine)
             self._code = b""
         return self._instance

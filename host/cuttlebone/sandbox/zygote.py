@@ -12,39 +12,37 @@ import signal
 import socket
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final, NoReturn
 
-import wasmtime
-
-from cuttlebone.errors import JobError
-from cuttlebone.sandbox.compiling import compile_module
-from cuttlebone.sandbox.engine import new_engine
 from cuttlebone.sandbox.frames import EXIT_STATUS
-from cuttlebone.sandbox.guest import GuestLimits
-from cuttlebone.sandbox.instance import Instance
 from cuttlebone.sandbox.lockdown import ProcessLimits, lock_down
-from cuttlebone.sandbox.orders import Order
-from cuttlebone.sandbox.worker import Engines, become_worker
+from cuttlebone.sandbox.rehearsal import Equipment, equip, rehearse
+from cuttlebone.sandbox.worker import ORDER_BYTES_MAX, become_worker
 
-ORDER_BYTES_MAX: Final = 4096
+SPARES_MAX: Final = 2
+"""Processes that wait for an order."""
 
-_WARMING: Final = """(module (memory (export "memory") 1)
-  (data (i32.const 0) "\\08\\00\\00\\00\\01\\00\\00\\00x")
-  (func (export "cf_alloc") (param i32) (result i32) (i32.const 1024))
-  (func (export "cf_init") (param i32 i32) (result i32) (i32.const 0))
-  (func $s (@name "\\1b") (param i32 i32) (result i32) (unreachable))
-  (export "cf_step" (func $s)))"""
+
+@dataclass(frozen=True, slots=True)
+class Spare:
+    """A process that was forked ahead and waits at `orders` for what to do."""
+
+    process: int
+    orders: socket.socket
 
 
 class Zygote:
-    """Forks on order. Owned by the only thread of its process.
+    """Forks ahead of orders, so that no job waits for a fork. Owned by the only thread of its process.
 
-    Invariant: `_status` has one socket for each child that was not waited for yet.
+    Invariant: each child that was not waited for yet is either one of `_spares` or has a socket in
+    `_status` that its end will be reported to.
     """
 
-    def __init__(self, orders: socket.socket, engines: Engines) -> None:
+    def __init__(self, orders: socket.socket, equipment: Equipment) -> None:
         self._orders = orders
-        self._engines = engines
+        self._equipment = equipment
+        self._spares: list[Spare] = []
         self._status: dict[int, socket.socket] = {}
 
     def run(self) -> None:
@@ -57,48 +55,61 @@ class Zygote:
         with selectors.DefaultSelector() as ready:
             ready.register(self._orders, selectors.EVENT_READ)
             ready.register(woken, selectors.EVENT_READ)
-            while True:
-                sources = [key.fileobj for key, _ in ready.select()]
-                if woken in sources:
-                    with suppress(BlockingIOError):
-                        woken.recv(4096)
-                    self._wait_for_children()
-                if self._orders in sources and not self._take_order():
-                    return
+            while self._serve(ready, woken):
+                pass
+        signal.set_wakeup_fd(-1)
+
+    def _serve(self, ready: selectors.BaseSelector, woken: socket.socket) -> bool:
+        """Do what there is to do; False when the host has hung up."""
+        # Forking ahead is for when there is nothing else to do.
+        missing = len(self._spares) < SPARES_MAX
+        sources = [key.fileobj for key, _ in ready.select(0 if missing else None)]
+        if woken in sources:
+            with suppress(BlockingIOError):
+                woken.recv(4096)
+            self._wait_for_children()
+        if not sources:
+            self._spares.append(self._fork())
+        return self._orders not in sources or self._take_order()
 
     def _take_order(self) -> bool:
         message, descriptors, _, _ = socket.recv_fds(self._orders, ORDER_BYTES_MAX, 3)
         if not message:
             return False
         connection, module, status = descriptors
-        self._fork(
-            Order.model_validate_json(message), connection, module, socket.socket(fileno=status)
-        )
-        os.close(connection)
-        os.close(module)
+        spare = self._spares.pop() if self._spares else self._fork()
+        self._status[spare.process] = told = socket.socket(fileno=status)
+        # It was not waited for yet, so its number is still its own, even if it has died.
+        handle = os.pidfd_open(spare.process)
+        with suppress(OSError), spare.orders:  # its end, or the host's, is noticed elsewhere
+            socket.send_fds(told, [b"p"], [handle])
+            socket.send_fds(spare.orders, [message], [connection, module])
+        for descriptor in (handle, connection, module):
+            os.close(descriptor)
         return True
 
-    def _fork(self, order: Order, connection: int, module: int, status: socket.socket) -> None:
+    def _fork(self) -> Spare:
         zygote = os.getpid()
-        child = os.fork()
-        if child == 0:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            become_worker(order, connection, module, zygote, self._engines)
-        # The child cannot be waited for before this returns, so its number is still its own.
-        handle = os.pidfd_open(child)
-        self._status[child] = status
-        with suppress(OSError):  # a host that no longer wants to know
-            socket.send_fds(status, [b"p"], [handle])
-        os.close(handle)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            child = os.fork()
+            if child == 0:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                become_worker(theirs.fileno(), zygote, self._equipment)
+        return Spare(child, ours)
 
     def _wait_for_children(self) -> None:
-        while self._status:
+        while self._status or self._spares:
             child, how = os.waitpid(-1, os.WNOHANG)
             if child == 0:
                 return
-            with self._status.pop(child) as status, suppress(OSError):
-                status.send(EXIT_STATUS.pack(how))
+            if (told := self._status.pop(child, None)) is not None:
+                with told, suppress(OSError):
+                    told.send(EXIT_STATUS.pack(how))
+            for spare in [one for one in self._spares if one.process == child]:
+                self._spares.remove(spare)
+                spare.orders.close()
 
 
 def report_layers() -> str:
@@ -119,32 +130,16 @@ def report_layers() -> str:
     return told
 
 
-def warm_up() -> Engines:
-    """Do once all that wasmtime does lazily, so that a fork need not, and locked down could not."""
-    stack_bytes = GuestLimits().stack_bytes
-    engines = {
-        (metered, stack_bytes): new_engine(metered=metered, stack_bytes=stack_bytes)
-        for metered in (False, True)
-    }
-    artefact = compile_module(bytes(wasmtime.wat2wasm(_WARMING)), metered=False)
-    instance = Instance(artefact, GuestLimits())
-    instance.init(b"{}")
-    with suppress(JobError):
-        instance.step(b"{}")
-    instance.close()
-    # Objects that exist now are never collected again: looking at them would copy their pages.
-    gc.collect()
-    gc.freeze()
-    return engines
-
-
 def main() -> NoReturn:
     """Warm up, tell the host what holds here, serve."""
     orders = socket.socket(fileno=int(sys.argv[1]))
-    engines = warm_up()
+    equipment = equip()
+    rehearse(equipment)
+    # Objects that exist now are never collected again: looking at them would copy their pages.
+    gc.collect()
+    gc.freeze()
     orders.send(report_layers().encode())
-    Zygote(orders, engines).run()
-    signal.set_wakeup_fd(-1)
+    Zygote(orders, equipment).run()
     sys.exit(0)
 
 
