@@ -1,6 +1,7 @@
-"""`cuttlebone job`: one job of a running host, shown, watched or cancelled."""
+"""`cuttlebone job`: one job of a running host, shown, watched, cancelled or exported."""
 
 from contextlib import closing
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
@@ -8,11 +9,13 @@ from rich.console import Console
 
 from cuttlebone.cli.options import DEFAULT_URL, JsonFlag, UrlOption
 from cuttlebone.cli.outcome import reporting
-from cuttlebone.cli.output import write_json, write_line
+from cuttlebone.cli.output import json_text, write_json, write_line
 from cuttlebone.cli.watching import EventView
 from cuttlebone.client import Client, StreamEvent
+from cuttlebone.errors import OperatorError
+from cuttlebone_abi import load_json
 
-app = typer.Typer(help="Show, watch or cancel a job of a running host.")
+app = typer.Typer(help="Show, watch, cancel or export a job of a running host.")
 
 JobArgument: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The id of the job.")]
 
@@ -58,6 +61,34 @@ def cancel(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFl
         write_line(f"{job.id} is {job.status}")
     else:
         write_line(f"{job.id} is being cancelled")
+
+
+@app.command(epilog="Example: cuttlebone job export 5f0c --output cases/long-file.json")
+def export(
+    job_id: JobArgument,
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write there instead of to stdout."),
+    ] = None,
+    url: UrlOption = DEFAULT_URL,
+    as_json: JsonFlag = False,
+) -> None:
+    """Write a job with its recorded steps as one JSON file, which `cuttlebone replay` takes.
+
+    It has the job's input and all that its model said, and if the job was recorded in full also
+    what it read of files.
+    """
+    with reporting(as_json=as_json):
+        with Client(url) as client:
+            document = load_json(client.journal(job_id))
+        if output is None:
+            write_json(document, pretty=not as_json)
+            return
+        try:
+            output.write_text(json_text(document, pretty=not as_json) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise OperatorError(f"{output} cannot be written: {error.strerror}") from None
 
 
 def _write_event(event: StreamEvent) -> None:

@@ -101,6 +101,10 @@ class Client:
         """Return the envelope of a final job."""
         return self._do(calls.result(job_id))
 
+    def journal(self, job_id: str) -> bytes:
+        """Return the recorded steps of a job as the JSON document that `cuttlebone replay` reads."""
+        return self._do(calls.journal(job_id))
+
     def specs(self) -> SpecList:
         """Return what can be submitted, and the spec files with a fault."""
         return self._do(calls.specs())

@@ -74,6 +74,11 @@ def result(job_id: str) -> Call[Envelope]:
     return Call("GET", job_path(job_id, "/result"), _ENVELOPE.validate_json)
 
 
+def journal(job_id: str) -> Call[bytes]:
+    """Ask for the recorded steps of a job, as one document."""
+    return Call("GET", job_path(job_id, "/journal"), bytes)
+
+
 def specs() -> Call[SpecList]:
     """Ask what can be submitted."""
     return Call("GET", "/v1/specs", SpecList.model_validate_json)

@@ -16,7 +16,7 @@ from cuttlebone.files import Grants, HandleTable
 from cuttlebone.jobs.job import TENANT
 from cuttlebone.jobs.journal import JournalEntry
 from cuttlebone.jobs.recorded import RecordedJob
-from cuttlebone.jobs.replayer import Divergence, ReplayedStep, Replayer
+from cuttlebone.jobs.replayer import FILE_COMMANDS, Divergence, ReplayedStep, Replayer
 from cuttlebone.jobs.runner import run_job
 from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.jobs.watchdog import Watchdog
@@ -104,10 +104,8 @@ def is_whole(recorded: RecordedJob) -> bool:
 
 
 def _first_digest(recorded: RecordedJob) -> JournalEntry | None:
-    from_files = ("open", "slice", "close")
-    return next(
-        (one for one in recorded.entries() if one.event is None and one.command in from_files), None
-    )
+    digests = (entry for entry in recorded.entries() if entry.event is None)
+    return next((entry for entry in digests if entry.command in FILE_COMMANDS), None)
 
 
 def _check_whole(recorded: RecordedJob) -> None:

@@ -11,14 +11,11 @@ from cuttlebone.jobs.recorded import RecordedJob
 from cuttlebone.jobs.recorder import stopped_as_before
 from cuttlebone_abi import (
     Answered,
-    Close,
     Completed,
     Envelope,
     ErrorCode,
     Failed,
     Infer,
-    Open,
-    Slice,
     dump_json,
 )
 
@@ -33,7 +30,8 @@ _FROM_OUTSIDE: Final = frozenset(
     }
 )
 """What ended a job without its block having had a part in it."""
-_FILES: Final = (Open, Slice, Close)
+FILE_COMMANDS: Final = frozenset({"open", "slice", "slice_bytes", "list", "close"})
+"""What only files can answer."""
 
 
 class Answer(StrEnum):
@@ -102,13 +100,15 @@ class Replayer:
         """Compare a command; return its entry unless it is to be carried out again."""
         entry = self._entries.get(step)
         if entry is None:
-            if isinstance(command, Infer) or (isinstance(command, _FILES) and not self._with_files):
+            if isinstance(command, Infer) or (
+                command.cmd in FILE_COMMANDS and not self._with_files
+            ):
                 self._beyond(step, reply, answered=False)
             return None
         if entry.command_sha256 != digest(reply):
             self._diverge(step, "command", _said(entry), reply.decode())
         # A whole entry answers everything but what the files would: these are read if they are there.
-        again = isinstance(command, _FILES) and self._with_files
+        again = command.cmd in FILE_COMMANDS and self._with_files
         if again or entry.event is None:
             return None
         self._went(step, reply, Answer.JOURNAL)
