@@ -13,6 +13,7 @@ import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, NoReturn
 
 from cuttlebone.sandbox.frames import EXIT_STATUS
@@ -22,6 +23,7 @@ from cuttlebone.sandbox.worker import ORDER_BYTES_MAX, become_worker
 
 SPARES_MAX: Final = 2
 """Processes that wait for an order."""
+NICENESS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +132,18 @@ def report_layers() -> str:
     return told
 
 
+def yield_to_the_host() -> None:
+    """Run guests at a lower priority than the host: its answers and its inference go first."""
+    os.nice(NICENESS)
+    # Where the kernel groups tasks by session, the niceness of the group is what counts.
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(NICENESS), encoding="ascii")
+
+
 def main() -> NoReturn:
     """Warm up, tell the host what holds here, serve."""
     orders = socket.socket(fileno=int(sys.argv[1]))
+    yield_to_the_host()
     equipment = equip()
     rehearse(equipment)
     # Objects that exist now are never collected again: looking at them would copy their pages.
