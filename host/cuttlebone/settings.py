@@ -2,10 +2,10 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
 from platformdirs import user_cache_path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 Positive = Annotated[int, Field(strict=True, ge=1)]
@@ -40,6 +40,8 @@ class Limits(BaseModel):
     """Files open at once."""
     window_bytes: Positive = MEBIBYTE
     """One slice; a wider one is cut to this."""
+    list_entries: Positive = 1_000
+    """Entries in one answer to `list`; the guest asks again for more."""
     events: Positive = 10_000
     """Progress events."""
     event_bytes: Positive = 16 * MEBIBYTE
@@ -71,6 +73,25 @@ def _lower(one: int | None, other: int | None) -> int | None:
     return min((bound for bound in (one, other) if bound is not None), default=None)
 
 
+LIMITS_MAX: Final = Limits(
+    time_ms=3_600_000,
+    infer_wait_ms=3_600_000,
+    memory_bytes=1024 * MEBIBYTE,
+    stack_bytes=MEBIBYTE,
+    steps=10_000_000,
+    command_bytes=8 * MEBIBYTE,
+    json_depth=128,
+    handles=1024,
+    window_bytes=8 * MEBIBYTE,
+    list_entries=10_000,
+    events=1_000_000,
+    event_bytes=256 * MEBIBYTE,
+    infer_calls=100_000,
+    tokens_in=100_000_000,
+    tokens_out=10_000_000,
+)
+
+
 class Isolation(StrEnum):
     """How far a guest is kept from the host."""
 
@@ -88,6 +109,10 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="CUTTLEBONE_", frozen=True, extra="forbid")
 
     host: str = "127.0.0.1"
+    socket: Path | None = None
+    """Unix socket to listen on, instead of an address."""
+    names: tuple[str, ...] = ()
+    """Names under which the host may be addressed, besides loopback ones and `host`."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8420
     """0 takes a free port."""
     specs: Path = Path("specs")
@@ -102,6 +127,16 @@ class Settings(BaseSettings):
     """Where guests run."""
     jobs_running_max: Count = 4
     jobs_waiting_max: Count = 1_000
+    tenant_jobs_waiting_max: Count = 500
+    """Of these, jobs of one tenant."""
+    tenant_jobs_running_max: Count | None = None
+    """Jobs of one tenant that run at once; None is as many as there are."""
+    tenant_stored_bytes_max: Count = 1024 * MEBIBYTE
+    """What the jobs of one tenant may hold: inputs, events, journals, envelopes."""
+    token_requests_per_s_max: Count = 200
+    """Requests with one token, on average; as many may come at once."""
+    token_streams_max: Count = 100
+    """Event streams and waits that are open at once with one token."""
     jobs_kept_max: Count = 10_000
     """Finished jobs that are remembered in memory; the oldest go first."""
     jobs_kept_s: Count = 7 * 24 * 3600
@@ -118,23 +153,14 @@ class Settings(BaseSettings):
     """Context of a model, at most what it was trained with."""
     threads: Count | None = None
     """Threads of one model; None is the physical cores, less one when there are more than two."""
-    limits_max: Limits = Limits(
-        time_ms=3_600_000,
-        infer_wait_ms=3_600_000,
-        memory_bytes=1024 * MEBIBYTE,
-        stack_bytes=MEBIBYTE,
-        steps=10_000_000,
-        command_bytes=8 * MEBIBYTE,
-        json_depth=128,
-        handles=1024,
-        window_bytes=8 * MEBIBYTE,
-        events=1_000_000,
-        event_bytes=256 * MEBIBYTE,
-        infer_calls=100_000,
-        tokens_in=100_000_000,
-        tokens_out=10_000_000,
-    )
-    """What no spec and no request can exceed."""
+    limits_max: Limits = LIMITS_MAX
+    """What no spec and no request can exceed. Limits that are left out keep their maximum."""
+
+    @field_validator("limits_max", mode="before")
+    @classmethod
+    def _over_maxima(cls, stated: object) -> object:
+        """Put the limits that are stated over the default maxima, not over what a job has by default."""
+        return {**LIMITS_MAX.model_dump(), **stated} if isinstance(stated, dict) else stated
 
     @property
     def cache_folder(self) -> Path:

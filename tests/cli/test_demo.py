@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -41,6 +42,26 @@ def test_a_stop_signal_ends_the_demo_and_its_host(
     assert (ended.status, ended.out) == (130, "")
     with Client(url) as client, pytest.raises(Unreachable):
         client.models()
+
+
+@pytest.mark.e2e
+def test_the_host_of_a_command_that_is_killed_ends_as_well(specs: Path) -> None:
+    script = (
+        "import sys; from cuttlebone.cli.host_process import host_process\n"
+        "with host_process(['--specs', sys.argv[1]]) as url: print(url, flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", script, str(specs)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as starter:
+        assert starter.stdout is not None
+        url = starter.stdout.readline().decode().strip()
+        with Client(url) as client:
+            client.models()
+            stream = client.submit("spin", {"word": ""})
+            events = client.events(stream.id)
+            next(events)
+            starter.kill()
+            with pytest.raises(Unreachable):
+                list(events)
 
 
 @pytest.mark.e2e

@@ -10,7 +10,7 @@ from cli.conftest import Cli
 from cli.terminals import run_process
 from cuttlebone.cli.host_options import settings_with
 from cuttlebone.errors import OperatorError
-from cuttlebone.settings import Isolation, Limits, Settings
+from cuttlebone.settings import LIMITS_MAX, Isolation, Limits, Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "settings.md").read_text()
@@ -63,6 +63,11 @@ def test_every_setting_can_stand_in_the_environment(specs: Path) -> None:
     ended = run_process("run", str(specs / "spin.yaml"), "-i", '{"word": ""}', environment=stated)
     assert ended.result["error"]["code"] == "timeout"
     assert "300" in ended.result["error"]["message"]
+
+
+def test_a_maximum_that_is_left_out_keeps_its_default() -> None:
+    stated = settings_with(limits_max={"time_ms": 300}).limits_max
+    assert stated == LIMITS_MAX.model_copy(update={"time_ms": 300})
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,12 @@ import errno
 import logging
 import math
 import queue
-import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from ipaddress import IPv6Address, ip_address
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Final, Self
 
 import structlog
@@ -21,11 +20,11 @@ from fastapi import FastAPI
 
 from cuttlebone.api.dependencies import subscribers_of
 from cuttlebone.errors import OperatorError
+from cuttlebone.signals import on_stop_signal
 from cuttlebone.text import printable
 from cuttlebone.text.addresses import address, in_url, is_loopback
 
 BACKLOG: Final = 2048
-STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 _JOIN_MARGIN_S: Final = 5.0
 """What the server may take beyond its grace period before it is given up."""
@@ -122,11 +121,11 @@ class HttpServer:
         self.stop()
 
     def serve(self, on_listening: Callable[[str], None]) -> None:
-        """Serve until SIGINT or SIGTERM, then stop. Only in the main thread.
+        """Serve until a stop signal, then stop. Only in the main thread.
 
         `on_listening` is told the URL once requests are answered.
         """
-        with _handling(STOP_SIGNALS, lambda: self._wishes.put(None)), self:
+        with on_stop_signal(lambda: self._wishes.put(None)), self:
             on_listening(self.url)
             self._wishes.get()
 
@@ -166,16 +165,3 @@ def _config(app: FastAPI, grace_s: float) -> uvicorn.Config:
         proxy_headers=False,
         timeout_graceful_shutdown=math.ceil(grace_s),
     )
-
-
-@contextmanager
-def _handling(signals: tuple[signal.Signals, ...], act: Callable[[], None]) -> Iterator[None]:
-    def handle(_signal: int, _frame: FrameType | None) -> None:
-        act()
-
-    before = {one: signal.signal(one, handle) for one in signals}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)

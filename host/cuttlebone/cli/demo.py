@@ -13,10 +13,10 @@ from cuttlebone.cli.models import DEMO_MODEL, model_file
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting, status_of
 from cuttlebone.cli.output import write_json, write_note
-from cuttlebone.cli.signals import on_stop_signal
 from cuttlebone.cli.watching import EventView, stderr_console
 from cuttlebone.client import Client
 from cuttlebone.errors import OperatorError
+from cuttlebone.signals import on_stop_signal
 from cuttlebone_abi import Envelope
 
 app = typer.Typer()

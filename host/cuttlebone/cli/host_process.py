@@ -1,10 +1,12 @@
 """A host in a child process, that ends with the command that started it."""
 
+import ctypes
 import os
 import select
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from tempfile import TemporaryFile
 from typing import IO, Final
@@ -20,6 +22,8 @@ STATE_VARIABLE: Final = "CUTTLEBONE_STATE"
 START_S_MAX: Final = 60
 END_S_MAX: Final = 20
 _LOG_BYTES_SHOWN: Final = 4096
+_PR_SET_PDEATHSIG: Final = 1
+"""See prctl(2). Linux alone has it."""
 
 
 class _Ready(BaseModel):
@@ -47,7 +51,8 @@ def host_process(
     """Run `cuttlebone serve` on a free port; yield its URL once it answers; raise OperatorError.
 
     The child is in a session of its own, so that Ctrl-C reaches only this process, which then
-    ends the child in its own time: it is told to stop, and killed if it does not.
+    ends the child in its own time: it is told to stop, and killed if it does not. Should this
+    process be killed, which nothing in it can answer, the kernel tells the child to stop.
     """
     with TemporaryFile() as log:
         process = subprocess.Popen(  # noqa: S603  # our own command line
@@ -56,12 +61,27 @@ def host_process(
             stdout=subprocess.PIPE,
             stderr=log,
             start_new_session=True,
+            preexec_fn=_bound_to(os.getpid()),  # noqa: PLW1509  # commands that do this have one thread
             env={name: value for name, value in os.environ.items() if name != STATE_VARIABLE},
         )
         try:
             yield _url(process, log, start_s_max)
         finally:
             _end(process, end_s_max)
+
+
+def _bound_to(parent: int) -> Callable[[], None] | None:
+    """Return what a child does to get SIGTERM when `parent`, its parent, ends in whatever way."""
+    if sys.platform != "linux":
+        return None
+    libc = ctypes.CDLL(None)  # loaded here, as little should happen between fork and exec
+
+    def bind() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)  # it ended before the kernel was told to watch it
+
+    return bind
 
 
 def _url(process: subprocess.Popen[bytes], log: IO[bytes], start_s_max: float) -> str:

@@ -22,13 +22,13 @@ from cuttlebone.cli.options import (
 )
 from cuttlebone.cli.outcome import reporting, status_of
 from cuttlebone.cli.output import write_json
-from cuttlebone.cli.signals import on_stop_signal
 from cuttlebone.cli.watching import EventView, stderr_console
 from cuttlebone.errors import OperatorError
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Submission
 from cuttlebone.jobs.service import JobService
 from cuttlebone.settings import Limits
+from cuttlebone.signals import on_stop_signal
 from cuttlebone_abi import Envelope
 
 app = typer.Typer()
