@@ -1,6 +1,6 @@
 """Models to test with: the fake, and the demo model loaded once for all tests."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -51,6 +51,7 @@ def serving(model: FakeModel, limits: BatchLimits | None = None) -> Iterator[Inf
     """Serve a fake model while the block runs."""
     thread = InferenceThread(lambda: model, limits=limits or BatchLimits())
     thread.start()
+    thread.wait_until_settled(BOUND_S)
     try:
         yield thread
     finally:
@@ -79,6 +80,7 @@ def demo_thread(
         partial(open_model, demo_model, demo_options, trials=trials), name="demo"
     )
     thread.start()
+    thread.wait_until_settled(BOUND_S)
     yield thread
     thread.stop()
 
@@ -92,6 +94,3 @@ def served(request: pytest.FixtureRequest) -> Iterator[InferenceThread]:
         return
     with ExitStack() as stack:
         yield stack.enter_context(serving(FakeModel({"story": "Once upon a time there was a fox"})))
-
-
-Serve = Callable[[FakeModel], InferenceThread]

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cuttlebone.inference.generation import CancelAsked, Generation, VerdictGiven
-from cuttlebone.inference.model import Token
+from cuttlebone.inference.prompts import Prepared
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A new generation. Without `prompt` it was submitted before the model was there."""
+    """A new generation; it comes unprepared if it was submitted before the model was there."""
 
     generation: Generation
-    prompt: tuple[Token, ...] | None
+    prepared: Prepared | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,13 @@ class DecodeFailed(Exception):
     """The model could not evaluate a batch. Nothing is known of the memory of its runs."""
 
 
+class Form(Protocol):
+    """A constraint compiled for one model. Immutable."""
+
+    def fault(self, text: str) -> str | None:
+        """What is wrong with a finished text, or None."""
+
+
 class Sampler(Protocol):
     """Chooses the tokens of one sequence. Owned by the inference thread."""
 
@@ -67,7 +74,10 @@ class Sampler(Protocol):
 
 
 class Model(Protocol):
-    """A loaded model and its memory. All but `tokenise` is called from the inference thread alone."""
+    """A loaded model and its memory.
+
+    `tokenise` and `compile` are for any thread, all else for the inference thread alone.
+    """
 
     @property
     def info(self) -> ModelInfo:
@@ -98,11 +108,11 @@ class Model(Protocol):
     def ends_text(self, token: Token) -> bool:
         """Whether the model says with this token that it has finished."""
 
-    def sampler(self, sampling: Sampling, constraint: Constraint | None) -> Sampler:
-        """Make a sampler; the constraint has been checked with `check`."""
+    def compile(self, constraint: Constraint) -> Form:
+        """Compile a constraint, from any thread; raise CommandError (invalid_grammar)."""
 
-    def check(self, constraint: Constraint) -> None:
-        """Raise CommandError (invalid_grammar), from any thread, if the constraint cannot be kept."""
+    def sampler(self, sampling: Sampling, form: Form | None) -> Sampler:
+        """Make a sampler that keeps to the form, which this model has compiled."""
 
     def decode(self, runs: Sequence[Run]) -> list[int]:
         """Evaluate one batch; answer the row of each run's last token. Raises DecodeFailed."""

@@ -1,16 +1,25 @@
 """From a request to the tokens of its prompt, with every bound checked before native code sees it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from cuttlebone.errors import CommandError
 from cuttlebone.inference.chat import ChatTemplate, Part
 from cuttlebone.inference.generation import GenerationRequest, Turn
-from cuttlebone.inference.model import Model, Token
+from cuttlebone.inference.model import Form, Model, Token
 from cuttlebone_abi import ErrorCode
 
 PROMPT_BYTES_PER_CONTEXT_TOKEN_MAX: Final = 16
 """Tokenising cannot be interrupted, and takes seconds for megabytes of spaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What the inference thread needs to begin."""
+
+    prompt: tuple[Token, ...]
+    form: Form | None
 
 
 class PromptMaker:
@@ -26,11 +35,15 @@ class PromptMaker:
             else None
         )
 
+    def prepare(self, request: GenerationRequest) -> Prepared:
+        """Do what can be done ahead; raises CommandError if the request cannot be served."""
+        prompt = self.tokens(request)
+        constraint = request.constraint
+        return Prepared(prompt, self._model.compile(constraint) if constraint else None)
+
     def tokens(self, request: GenerationRequest) -> tuple[Token, ...]:
-        """The prompt of a request; raises CommandError if the request cannot be served."""
+        """The prompt of a request; raises CommandError if it makes none, or none that fits."""
         self._check_bytes(request)
-        if request.constraint is not None:
-            self._model.check(request.constraint)
         tokens = self._tokenise(self._parts(request))
         if not tokens:
             raise CommandError(
@@ -104,8 +117,9 @@ def check_numbers(request: GenerationRequest) -> None:
                 f"top_p is {sampling.top_p}; it must be above 0 and at most 1",
             ),
             (
-                sampling.top_k is not None and not 1 <= sampling.top_k < 1 << 31,
-                f"top_k is {sampling.top_k}; it must be at least 1",
+                sampling.top_k is not None
+                and not (1 <= sampling.top_k < 1 << 31 and sampling.top_k == int(sampling.top_k)),
+                f"top_k is {sampling.top_k}; it must be a whole number, at least 1",
             ),
             (
                 sampling.min_p is not None and not 0 <= sampling.min_p <= 1,

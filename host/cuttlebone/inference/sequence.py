@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from cuttlebone.inference.answer import Answer
 from cuttlebone.inference.generation import Generation, Piece
-from cuttlebone.inference.model import Sampler, Slot, Token
+from cuttlebone.inference.model import Form, Sampler, Slot, Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class LiveSequence:
 
     generation: Generation
     prompt: tuple[Token, ...]
+    form: Form | None
     answer: Answer
     scheduled: bool = True
     """Whether the scheduler knows it."""

@@ -74,6 +74,7 @@ class InferenceThread:
         self._clock = clock
         self._inbox = Inbox()
         self._stopping = threading.Event()
+        self._settled = threading.Event()
         self._state = State(Phase.LOADING)
         self._loaded: _Loaded | None = None
         self._thread = threading.Thread(target=self._run, name=f"inference-{name}", daemon=True)
@@ -100,9 +101,9 @@ class InferenceThread:
         """
         check_numbers(request)
         loaded = self._loaded
-        prompt = loaded.prompts.tokens(request) if loaded is not None else None
+        prepared = loaded.prompts.prepare(request) if loaded is not None else None
         generation = Generation(request, self._put, self._clock)
-        if not self._inbox.put(Submitted(generation, prompt)):
+        if not self._inbox.put(Submitted(generation, prepared)):
             raise CommandError(ErrorCode.MODEL_LOAD_FAILED, self._unserved())
         return generation
 
@@ -112,6 +113,11 @@ class InferenceThread:
         if loaded is None:
             raise CommandError(ErrorCode.MODEL_LOAD_FAILED, self._unserved())
         return loaded.prompts.count(request)
+
+    def wait_until_settled(self, timeout_s: float | None = None) -> State:
+        """Wait while the model is being loaded for the first time; answer the state then."""
+        self._settled.wait(timeout_s)
+        return self._state
 
     @property
     def state(self) -> State:
@@ -160,6 +166,7 @@ class InferenceThread:
     def _close(self, final: State) -> None:
         self._loaded = None
         self._state = final
+        self._settled.set()
         stopped = final.phase is Phase.STOPPED
         code = ErrorCode.CANCELLED if stopped else ErrorCode.MODEL_LOAD_FAILED
         self._answer(self._inbox.close(), code)
@@ -172,6 +179,7 @@ class InferenceThread:
             ticker = Ticker(model, prompts, self._inbox, self._limits, self._clock)
             self._loaded = _Loaded(model.info, prompts)
             self._state = State(Phase.READY)
+            self._settled.set()
             self._tick_on(ticker)
         finally:
             self._loaded = None

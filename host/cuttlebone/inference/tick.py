@@ -124,20 +124,26 @@ class Ticker:
 
     def _submit(self, message: Submitted) -> None:
         generation, request = message.generation, message.generation.request
-        prompt = message.prompt
-        if prompt is None:
+        prepared = message.prepared
+        if prepared is None:
             try:
-                prompt = self._prompts.tokens(request)
+                prepared = self._prompts.prepare(request)
             except CommandError as error:
                 generation.fail(error.code, error.message)
                 return
         key = SequenceId(next(self._numbers))
         answer = Answer(request.max_tokens, request.stop)
-        self._sequences[key] = LiveSequence(generation, prompt, answer)
+        self._sequences[key] = LiveSequence(generation, prepared.prompt, prepared.form, answer)
         self._ids[generation] = key
         self._scheduler.submit(
             key,
-            Demand(request.job, request.tenant, request.interactive, prompt, request.max_tokens),
+            Demand(
+                request.job,
+                request.tenant,
+                request.interactive,
+                prepared.prompt,
+                request.max_tokens,
+            ),
         )
 
     def _judge(self, generation: Generation, *, stop: bool) -> None:
@@ -171,7 +177,7 @@ class Ticker:
             if not sequence.generation.admit():
                 continue  # cancelled meanwhile: the message is on its way
             request = sequence.generation.request
-            sequence.sampler = self._model.sampler(request.sampling, request.constraint)
+            sequence.sampler = self._model.sampler(request.sampling, sequence.form)
 
     def _plan(self) -> Plan:
         decoding = sum(sequence.sampled is not None for sequence in self._sequences.values())
@@ -271,6 +277,14 @@ class Ticker:
         answer, finish = sequence.answer, sequence.answer.finish
         if finish is None:
             return
+        # A text that was cut, by whomever, cannot be whole; one that ended has to be.
+        if finish is Finish.EOS and sequence.form is not None:
+            fault = sequence.form.fault(answer.text)
+            if fault is not None:
+                sequence.generation.fail(
+                    ErrorCode.INFER_FAILED, f"the finished text breaks its constraint: {fault}"
+                )
+                return
         sequence.generation.end(
             Finished(
                 answer.text,

@@ -3,13 +3,13 @@
 import re
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
-from cuttlebone.errors import CommandError
+from cuttlebone.inference.constraints import Fault, check_grammar, check_schema, json_fault
 from cuttlebone.inference.generation import Constraint, Grammar, JsonSchema, Sampling
-from cuttlebone.inference.model import DecodeFailed, ModelInfo, Run, Slot, Token
-from cuttlebone_abi import ErrorCode
+from cuttlebone.inference.model import DecodeFailed, Form, ModelInfo, Run, Slot, Token
 
 _RELEASE_WAIT_S: Final = 30.0
 
@@ -138,17 +138,19 @@ class FakeModel:
         """Only `<|end|>` does."""
         return token == 256
 
-    def sampler(self, sampling: Sampling, constraint: Constraint | None) -> "FakeSampler":  # noqa: ARG002  # scripts need no constraint
+    def compile(self, constraint: Constraint) -> "FakeForm":
+        """Compile a schema for the check of the finished text; a grammar accepts everything."""
+        match constraint:
+            case JsonSchema():
+                check_schema(constraint)
+                return FakeForm(json_fault(constraint))
+            case Grammar():
+                check_grammar(constraint)
+                return FakeForm(lambda _text: None)
+
+    def sampler(self, sampling: Sampling, form: Form | None) -> "FakeSampler":  # noqa: ARG002  # scripts know no form
         """Say the answer of the script, begun with the seed if there is any randomness."""
         return FakeSampler(self, f"[{sampling.seed}] " if sampling.temperature else "")
-
-    def check(self, constraint: Constraint) -> None:
-        """Accept what looks like a schema or a grammar."""
-        match constraint:
-            case JsonSchema(dict() | bool()) | Grammar(str()):
-                pass
-            case _:
-                raise CommandError(ErrorCode.INVALID_GRAMMAR, "a JSON Schema is an object")
 
     def decode(self, runs: Sequence[Run]) -> list[int]:
         """Remember the runs."""
@@ -244,3 +246,14 @@ class FakeSampler:
 
     def close(self) -> None:
         """Nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class FakeForm:
+    """A form that is checked at the end only, so that scripts can break it."""
+
+    faults: Fault
+
+    def fault(self, text: str) -> str | None:
+        """What is wrong with a finished text."""
+        return self.faults(text)

@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import structlog
 
-from cuttlebone.errors import CommandError, OperatorError
+from cuttlebone.errors import OperatorError
 from cuttlebone.inference.generation import Constraint, Sampling
 from cuttlebone.inference.llama.batch import Batch
+from cuttlebone.inference.llama.constrained import LlamaForm, Mask, compile_form
 from cuttlebone.inference.llama.samplers import Candidates, Chain, Greedy
-from cuttlebone.inference.model import DecodeFailed, ModelInfo, Run, Sampler, Slot, Token
+from cuttlebone.inference.llama.vocabulary import Vocabulary
+from cuttlebone.inference.model import DecodeFailed, Form, ModelInfo, Run, Sampler, Slot, Token
 from cuttlebone.text import printable
-from cuttlebone_abi import ErrorCode
 
 SLOTS: Final = 64
 """Sequences, running and kept; llama.cpp allows 256."""
@@ -31,7 +31,6 @@ From 64 on its attention on processors goes by tiles, and then a sequence's numb
 else is in the batch. Below, every sequence gets the same bits alone, in company, in chunks and
 after a copied beginning (which a test holds it to), for about a fifth of prefill speed.
 """
-PIECE_BYTES_MAX: Final = 1 << 16
 
 _LOG_ERROR: Final = 4  # GGML_LOG_LEVEL_ERROR
 
@@ -72,7 +71,7 @@ def default_threads() -> int:
 class LlamaModel:
     """One model file in memory, with its context. Owner: the inference thread.
 
-    `tokenise` and `check` are for any thread; a lock keeps the vocabulary alive under them.
+    `tokenise` and `compile` are for any thread.
     Every index and size is checked here: llama.cpp ends the process over a wrong one.
     """
 
@@ -80,16 +79,14 @@ class LlamaModel:
         """Load; raises OperatorError. The file must have passed `read_header`."""
         llama_cpp.llama_log_set(_ROUTE_LOG, ctypes.c_void_p(0))
         llama_cpp.llama_backend_init()
-        self._lock = threading.Lock()
         self._model = _load(path, options)
-        self._vocab = llama_cpp.llama_model_get_vocab(self._model)
+        self._vocabulary = Vocabulary(llama_cpp.llama_model_get_vocab(self._model))
         trained = llama_cpp.llama_model_n_ctx_train(self._model)
         context_tokens = min(options.context_tokens_max, trained or options.context_tokens_max)
         cells = context_tokens * options.cells_per_context_token
         self._context = self._open_context(path, options, cells)
         self._memory = llama_cpp.llama_get_memory(self._context)
         self._batch = Batch(BATCH_TOKENS_MAX)
-        self._pieces: dict[Token, bytes] = {}
         recurrent = llama_cpp.llama_model_is_recurrent(
             self._model
         ) or llama_cpp.llama_model_is_hybrid(self._model)
@@ -103,7 +100,7 @@ class LlamaModel:
             context_tokens=context_tokens,
             cells=llama_cpp.llama_n_ctx(self._context),
             trained_context_tokens=trained,
-            vocabulary_tokens=llama_cpp.llama_vocab_n_tokens(self._vocab),
+            vocabulary_tokens=self._vocabulary.size,
             slots=SLOTS,
             batch_tokens_max=BATCH_TOKENS_MAX,
             has_template=template is not None,
@@ -125,63 +122,40 @@ class LlamaModel:
     @property
     def begin_text(self) -> str:
         """How the vocabulary spells the token that begins a text."""
-        return self._spelled(llama_cpp.llama_vocab_bos(self._vocab))
+        return self._vocabulary.begin_text
 
     @property
     def end_text(self) -> str:
         """How the vocabulary spells the token that ends a text."""
-        return self._spelled(llama_cpp.llama_vocab_eos(self._vocab))
+        return self._vocabulary.end_text
 
     @property
     def begins_with(self) -> Token | None:
         """The token of `begin_text`, if the file wants it before every prompt."""
-        if not llama_cpp.llama_vocab_get_add_bos(self._vocab):
-            return None
-        token = llama_cpp.llama_vocab_bos(self._vocab)
-        return Token(token) if token >= 0 else None
+        return self._vocabulary.begins_with
 
     def tokenise(self, text: str, *, scaffold: bool) -> list[Token]:
         """Turn text into tokens; a control token in text that is no scaffold is plain text."""
-        data = text.encode()
-        # A token stands for one byte at least, but some vocabularies put a space in front.
-        room = len(data) + 8
-        buffer = (llama_cpp.llama_token * room)()
-        with self._lock:
-            if self._model is None:
-                raise CommandError(
-                    ErrorCode.MODEL_LOAD_FAILED, "the model was unloaded just now; try again"
-                )
-            found = llama_cpp.llama_tokenize(
-                self._vocab, data, len(data), buffer, room, False, scaffold
-            )
-        if found < 0:
-            raise CommandError(ErrorCode.INVALID_ARGUMENT, "the prompt cannot be tokenised")
-        return [Token(token) for token in buffer[:found]]
+        return self._vocabulary.tokenise(text, scaffold=scaffold)
 
     def piece(self, token: Token) -> bytes:
         """The bytes of a token; none for control tokens."""
-        piece = self._pieces.get(token)
-        if piece is None:
-            piece = self._pieces[token] = self._read_piece(token)
-        return piece
+        return self._vocabulary.piece(token)
 
     def ends_text(self, token: Token) -> bool:
         """Whether the vocabulary marks the token as an end of generation."""
-        return bool(llama_cpp.llama_vocab_is_eog(self._vocab, token))
+        return self._vocabulary.ends_text(token)
 
-    def sampler(self, sampling: Sampling, constraint: Constraint | None) -> Sampler:
-        """Greedy or llama.cpp's chain of samplers."""
-        if constraint is not None:
-            self.check(constraint)
+    def compile(self, constraint: Constraint) -> LlamaForm:
+        """Compile a constraint; the first one takes longer, for the vocabulary is read for it."""
+        return compile_form(self._vocabulary.tokenizer(), constraint)
+
+    def sampler(self, sampling: Sampling, form: Form | None) -> Sampler:
+        """Greedy, or llama.cpp's chain of samplers."""
+        mask = Mask(form, self._info.vocabulary_tokens) if isinstance(form, LlamaForm) else None
         if sampling.temperature == 0 and sampling.repeat_penalty in (None, 1.0):
-            return Greedy(self._logits)
-        return Chain(self._logits, self._candidates, sampling)
-
-    def check(self, constraint: Constraint) -> None:
-        """Refuse: constrained output is not there yet."""
-        raise CommandError(
-            ErrorCode.UNSUPPORTED, f"constraints are not served yet: {type(constraint).__name__}"
-        )
+            return Greedy(self.logits, mask)
+        return Chain(self.logits, self._candidates, sampling, mask)
 
     def decode(self, runs: Sequence[Run]) -> list[int]:
         """Evaluate one batch; the row of a run is the index of its last token in the batch."""
@@ -192,7 +166,7 @@ class LlamaModel:
             raise DecodeFailed(f"llama.cpp could not evaluate a batch (llama_decode: {answer})")
         return rows
 
-    def _logits(self, row: int) -> npt.NDArray[np.float32]:
+    def logits(self, row: int) -> npt.NDArray[np.float32]:
         """The logits after a row of the last batch, valid until the next one; raises DecodeFailed."""
         pointer = llama_cpp.llama_get_logits_ith(self._context, row)
         if not pointer:
@@ -212,8 +186,8 @@ class LlamaModel:
 
     def close(self) -> None:
         """Free everything; a second time does nothing."""
-        with self._lock:
-            model, self._model = self._model, None
+        self._vocabulary.close()
+        model, self._model = self._model, None
         if model is not None:
             llama_cpp.llama_free(self._context)
             llama_cpp.llama_model_free(model)
@@ -263,20 +237,6 @@ class LlamaModel:
         buffer = ctypes.create_string_buffer(256)
         size = llama_cpp.llama_model_meta_val_str(self._model, key.encode(), buffer, len(buffer))
         return printable(buffer.value.decode(errors="replace")) if size > 0 else ""
-
-    def _spelled(self, token: int) -> str:
-        text = llama_cpp.llama_vocab_get_text(self._vocab, token) if token >= 0 else b""
-        return text.decode(errors="replace") if text else ""
-
-    def _read_piece(self, token: Token) -> bytes:
-        size = 64
-        while size <= PIECE_BYTES_MAX:
-            buffer = ctypes.create_string_buffer(size)
-            used = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, size, 0, False)
-            if used >= 0:
-                return buffer.raw[:used]
-            size = max(size * 2, -used)
-        return b""
 
 
 def _load(path: Path, options: LlamaOptions) -> llama_cpp.llama_model_p | None:

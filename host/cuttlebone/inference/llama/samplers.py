@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuttlebone.inference.generation import Sampling
+from cuttlebone.inference.llama.constrained import Allowed, Mask
 from cuttlebone.inference.model import DecodeFailed, Token
 
 if TYPE_CHECKING:
@@ -33,13 +34,15 @@ class Candidates:
         self._data = np.zeros(vocabulary_tokens, _CANDIDATE)
         self._pointer = self._data.ctypes.data_as(ctypes.POINTER(llama_cpp.llama_token_data))
 
-    def choose(self, chain: "llama_sampler_p", logits: Logits) -> Token:
-        """Apply a chain that ends in a choice."""
-        # Samplers sort and cut the array, so its numbers have to be put back as well.
-        self._data["id"] = self._ids
-        self._data["logit"] = logits
-        self._data["p"] = 0
-        array = llama_cpp.llama_token_data_array(self._pointer, len(self._data), -1, False)
+    def choose(self, chain: "llama_sampler_p", logits: Logits, allowed: Allowed | None) -> Token:
+        """Apply a chain that ends in a choice, to the allowed tokens only."""
+        # Samplers sort and cut the array, so its ids have to be put back as well.
+        ids = self._ids if allowed is None else self._ids[allowed]
+        size = len(ids)
+        self._data["id"][:size] = ids
+        self._data["logit"][:size] = logits if allowed is None else logits[allowed]
+        self._data["p"][:size] = 0
+        array = llama_cpp.llama_token_data_array(self._pointer, size, -1, False)
         llama_cpp.llama_sampler_apply(chain, ctypes.byref(array))
         if not 0 <= array.selected < array.size:
             raise DecodeFailed("llama.cpp's samplers chose nothing")
@@ -49,12 +52,18 @@ class Candidates:
 class Greedy:
     """The likeliest token, of equals the first: what llama.cpp's greedy sampler does, 20 times faster."""
 
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: Read, mask: Mask | None) -> None:
         self._read = read
+        self._mask = mask
 
     def pick(self, row: int) -> Token:
         """Choose after one row."""
-        return likeliest(self._read(row))
+        logits = self._read(row)
+        if self._mask is None:
+            return likeliest(logits)
+        token = likeliest(np.where(self._mask.allowed(), logits, -np.inf))
+        self._mask.take(token)
+        return token
 
     def close(self) -> None:
         """There is nothing to free."""
@@ -63,9 +72,12 @@ class Greedy:
 class Chain:
     """llama.cpp's samplers in their customary order. Owner: the sequence; freed by `close`."""
 
-    def __init__(self, read: Read, candidates: Candidates, sampling: Sampling) -> None:
+    def __init__(
+        self, read: Read, candidates: Candidates, sampling: Sampling, mask: Mask | None
+    ) -> None:
         self._read = read
         self._candidates = candidates
+        self._mask = mask
         self._chain = _chain(sampling, candidates.vocabulary_tokens)
         self._closed = False
 
@@ -73,8 +85,13 @@ class Chain:
         """Choose after one row, and remember the choice for the repeat penalty."""
         logits = self._read(row)
         likeliest(logits)  # a NaN in the middle would end the process
-        token = self._candidates.choose(self._chain, logits)
+        allowed = self._mask.allowed() if self._mask is not None else None
+        if allowed is not None and not allowed.any():
+            raise DecodeFailed("the constraint allows no token")
+        token = self._candidates.choose(self._chain, logits, allowed)
         llama_cpp.llama_sampler_accept(self._chain, token)
+        if self._mask is not None:
+            self._mask.take(token)
         return token
 
     def close(self) -> None:
@@ -107,7 +124,7 @@ def _chain(sampling: Sampling, vocabulary_tokens: int) -> "llama_sampler_p":
         links.append(llama_cpp.llama_sampler_init_greedy())
     else:
         if sampling.top_k is not None:
-            links.append(llama_cpp.llama_sampler_init_top_k(sampling.top_k))
+            links.append(llama_cpp.llama_sampler_init_top_k(int(sampling.top_k)))
         if sampling.top_p is not None:
             links.append(llama_cpp.llama_sampler_init_top_p(sampling.top_p, 1))
         if sampling.min_p is not None:

@@ -1,0 +1,120 @@
+"""Bounds on schemas and grammars before native code compiles them, and the check of finished JSON."""
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Final
+
+import jsonschema_rs
+
+from cuttlebone.errors import CommandError
+from cuttlebone.inference.generation import Grammar, JsonSchema
+from cuttlebone.text import printable
+from cuttlebone_abi import ErrorCode, Json, MalformedMessage, dump_json, load_json
+
+SCHEMA_BYTES_MAX: Final = 64 << 10
+SCHEMA_DEPTH_MAX: Final = 32
+SCHEMA_NODES_MAX: Final = 1_000
+GRAMMAR_BYTES_MAX: Final = 64 << 10
+GRAMMAR_NODES_MAX: Final = 1_000
+"""Brackets and rules: the compiler recurses through both, and a stack that overflows ends the process."""
+MULTIPLE_OF_DIGITS_MAX: Final = 10_000
+"""The digits of `multipleOf`, read as an integer: a million of them compile for 12 s into 0.5 GB."""
+
+_FORBIDDEN: Final = ("%json", "%llguidance")
+_RULE: Final = re.compile(r"^\s*[?!]?[\w.-]+[^:\n]*(::=|:)", re.MULTILINE)
+
+Fault = Callable[[str], str | None]
+"""What is wrong with a finished text, or None."""
+
+
+def invalid_grammar(reason: str) -> CommandError:
+    """Make the error that says why a constraint cannot be kept."""
+    return CommandError(ErrorCode.INVALID_GRAMMAR, reason)
+
+
+def check_grammar(grammar: Grammar) -> None:
+    """Raise CommandError if a grammar is over a bound or embeds what has a bound of its own."""
+    size = len(grammar.text.encode())
+    if size > GRAMMAR_BYTES_MAX:
+        raise invalid_grammar(
+            f"`grammar` has {size} bytes; at most {GRAMMAR_BYTES_MAX} are compiled"
+        )
+    for directive in _FORBIDDEN:
+        if directive in grammar.text:
+            raise invalid_grammar(f"`grammar` may not use {directive}; there is `json_schema`")
+    nodes = sum(map(grammar.text.count, "([{")) + len(_RULE.findall(grammar.text))
+    if nodes > GRAMMAR_NODES_MAX:
+        raise invalid_grammar(
+            f"`grammar` has {nodes} brackets and rules; at most {GRAMMAR_NODES_MAX} are compiled"
+        )
+
+
+def check_schema(constraint: JsonSchema) -> bytes:
+    """Raise CommandError if a schema is over a bound; answer it as JSON."""
+    if not isinstance(constraint.schema, dict | bool):
+        raise invalid_grammar("`json_schema` must be an object")
+    _walk(constraint.schema)
+    data = dump_json(constraint.schema)
+    if len(data) > SCHEMA_BYTES_MAX:
+        raise invalid_grammar(
+            f"`json_schema` has {len(data)} bytes; at most {SCHEMA_BYTES_MAX} are compiled"
+        )
+    return data
+
+
+def json_fault(constraint: JsonSchema) -> Fault:
+    """Compile the check of a finished text; raise CommandError if the schema is none."""
+    try:
+        validator = jsonschema_rs.validator_for(
+            constraint.schema,
+            offline=True,
+            # Not the default engine, which may take exponential time over a hostile pattern.
+            pattern_options=jsonschema_rs.RegexOptions(),
+        )
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+        reason = printable(str(error).splitlines()[0])
+        raise invalid_grammar(f"`json_schema` is not a usable JSON Schema: {reason}") from None
+
+    def fault(text: str) -> str | None:
+        try:
+            value = load_json(text.encode())
+        except MalformedMessage as error:
+            return f"it is not JSON: {error}"
+        found = next(iter(validator.iter_errors(value)), None)
+        return printable(found.message) if found is not None else None
+
+    return fault
+
+
+def _walk(schema: Json) -> None:
+    """Count nodes and depth without recursion, and look at what is dear or leads elsewhere."""
+    pending: list[tuple[Json, int]] = [(schema, 1)]
+    nodes = 0
+    while pending:
+        node, depth = pending.pop()
+        nodes += 1
+        if nodes > SCHEMA_NODES_MAX:
+            raise invalid_grammar(f"`json_schema` has more than {SCHEMA_NODES_MAX} nodes")
+        if depth > SCHEMA_DEPTH_MAX:
+            raise invalid_grammar(f"`json_schema` nests deeper than {SCHEMA_DEPTH_MAX} levels")
+        match node:
+            case dict():
+                _look_at(node)
+                pending.extend((child, depth + 1) for child in node.values())
+            case list():
+                pending.extend((child, depth + 1) for child in node)
+
+
+def _look_at(node: dict[str, Json]) -> None:
+    reference, multiple = node.get("$ref"), node.get("multipleOf")
+    if isinstance(reference, str) and not reference.startswith("#"):
+        raise invalid_grammar(
+            f"`json_schema` refers to {printable(reference)}; only references into itself work"
+        )
+    if isinstance(multiple, int | float) and not isinstance(multiple, bool):
+        digits = int("".join(map(str, Decimal(str(multiple)).as_tuple().digits)))
+        if digits > MULTIPLE_OF_DIGITS_MAX:
+            raise invalid_grammar(
+                f"`multipleOf` is {multiple}; its digits may make at most {MULTIPLE_OF_DIGITS_MAX}"
+            )
