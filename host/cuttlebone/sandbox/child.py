@@ -38,6 +38,7 @@ class Child:
         self._connection = connection
         self._status = status
         self._handle: int | None = handle
+        self._killed = False
         self._lock = threading.Lock()
 
     def ask(self, request: Request, payload: bytes, *, payload_bytes_max: int) -> Answer:
@@ -59,6 +60,7 @@ class Child:
         with self._lock:
             if self._handle is None:
                 return
+            self._killed = True
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._handle, signal.SIGKILL)
             # The socket of a dying process stays open until its memory is freed; ours need not wait.
@@ -76,6 +78,9 @@ class Child:
         self._status.close()
 
     def _death(self) -> ChildDied:
+        if self._killed:
+            # Whoever killed it knows why; nobody has to wait until it is really gone.
+            return ChildDied("it was killed")
         self._status.settimeout(END_S_MAX)
         try:
             told = self._status.recv(EXIT_STATUS.size)
