@@ -265,3 +265,19 @@ def test_a_model_that_goes_away_cancels_the_job_whatever_the_guest_wants(
     stopper.join()
 
     assert isinstance(envelope, Cancelled)
+
+
+def test_a_schema_and_a_grammar_together_are_refused(bench: Bench) -> None:
+    envelope = bench.run({"prompt": "count", "json_schema": {}, "grammar": 'start: "a"'})
+
+    assert failure(envelope)[0] == ErrorCode.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize("field", [{"json_schema": {"type": "strange"}}, {"grammar": "(" * 2000}])
+def test_a_constraint_that_cannot_be_kept_costs_nothing(
+    bench: Bench, field: dict[str, Any]
+) -> None:
+    envelope = bench.run({"prompt": "count", **field})
+
+    assert failure(envelope)[0] == ErrorCode.INVALID_GRAMMAR
+    assert envelope.usage.tokens_in == 0

@@ -7,10 +7,13 @@ from typing import Final, assert_never
 from cuttlebone.commands.scope import Model, Scope
 from cuttlebone.errors import CommandError, JobError
 from cuttlebone.inference.generation import (
+    Constraint,
     FailedGeneration,
     Finished,
     Generation,
     GenerationRequest,
+    Grammar,
+    JsonSchema,
     Piece,
     Sampling,
     Turn,
@@ -20,7 +23,7 @@ from cuttlebone_abi import ErrorCode, Finish, Infer, InferDone
 Verdict = Callable[[str], bool]
 """Asks the guest whether to stop after a piece of text."""
 
-_NOT_SERVED: Final = ("json_schema", "grammar", "images")
+_NOT_SERVED: Final = ("images",)
 
 
 def carry_out_infer(command: Infer, scope: Scope, verdict: Verdict | None) -> InferDone:
@@ -124,7 +127,18 @@ def _request(
         sampling=_sampling(command, scope, model),
         stop=command.stop,
         asks_verdict=asks_verdict,
+        constraint=_constraint(command),
     )
+
+
+def _constraint(command: Infer) -> Constraint | None:
+    if command.json_schema is not None and command.grammar is not None:
+        raise CommandError(
+            ErrorCode.INVALID_ARGUMENT, "infer: give either `json_schema` or `grammar`, not both"
+        )
+    if command.json_schema is not None:
+        return JsonSchema(command.json_schema)
+    return Grammar(command.grammar) if command.grammar is not None else None
 
 
 def _turns(command: Infer) -> tuple[Turn, ...] | None:

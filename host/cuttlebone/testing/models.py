@@ -38,8 +38,12 @@ class FakeModel:
         slots: int = 64,
         template: str | None = TEMPLATE,
         shares_prefixes: bool = True,
+        checks_forms: bool = False,
     ) -> None:
-        """`answers` maps a part of a prompt to what is said to it; anything else is answered `ok`."""
+        """`answers` maps a part of a prompt to what is said to it; anything else is answered `ok`.
+
+        What is said is never constrained; with `checks_forms` the finished text is held to its form.
+        """
         self._answers = dict(answers or {})
         self._words: list[bytes] = []
         self._memory: dict[int, list[tuple[Token, int]]] = {}
@@ -55,6 +59,7 @@ class FakeModel:
         """What was evaluated, in order."""
         self.closed = False
         self._template = template
+        self._checks_forms = checks_forms
         self._info = ModelInfo(
             name="fake",
             path=None,
@@ -139,11 +144,12 @@ class FakeModel:
         return token == 256
 
     def compile(self, constraint: Constraint) -> "FakeForm":
-        """Compile a schema for the check of the finished text; a grammar accepts everything."""
+        """Check the bounds; a grammar accepts everything."""
         match constraint:
             case JsonSchema():
                 check_schema(constraint)
-                return FakeForm(json_fault(constraint))
+                fault = json_fault(constraint)
+                return FakeForm(fault if self._checks_forms else lambda _text: None)
             case Grammar():
                 check_grammar(constraint)
                 return FakeForm(lambda _text: None)
