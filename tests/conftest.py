@@ -1,6 +1,7 @@
-"""What all tests share: where the demo model is, and how examples of properties are made."""
+"""What all tests share: the demo model, how examples are made, how often trials are repeated."""
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,25 @@ from hypothesis import HealthCheck, settings
 # No example is judged by its time: the machines that run the tests are busy with other things.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let people repeat what is left to chance more often than a short run does."""
+    parser.addoption(
+        "--trials",
+        type=int,
+        default=None,
+        metavar="N",
+        help="trials of each test that has some (crashes, power losses, jobs of the soak); "
+        "the default is a short number of its own. Add --timeout 0.",
+    )
+
+
+@pytest.fixture
+def trials(pytestconfig: pytest.Config) -> Callable[[int], int]:
+    """How many trials a test makes: its own short number, or what --trials says."""
+    stated: int | None = pytestconfig.getoption("--trials")
+    return lambda short: short if stated is None else stated
 
 
 @pytest.fixture(scope="session")

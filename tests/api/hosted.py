@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import httpx
 
+from cuttlebone.access import Door, Quotas
 from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.api.dependencies import subscribers_of
 from cuttlebone.api.subscribers import Subscribers
@@ -131,6 +132,8 @@ def served(
     more: str = "",
     signature: Signature | None = None,
     on_token: Callable[[str], bool] | None = None,
+    port: int = 0,
+    door: Door | None = None,
     **settings: object,
 ) -> Iterator[Api]:
     """Serve a host over HTTP while the block runs."""
@@ -143,8 +146,14 @@ def served(
         on_token=on_token,
         **settings,
     )
-    with host_of as host, listen("127.0.0.1", 0) as listener:
-        app = create_app(host.service, version=VERSION, body_bytes_max=BODY_BYTES_MAX)
+    with host_of as host, listen("127.0.0.1", port) as listener:
+        app = create_app(
+            host.service,
+            version=VERSION,
+            body_bytes_max=BODY_BYTES_MAX,
+            door=door,
+            quotas=Quotas(host.settings),
+        )
         server = HttpServer(app, listener, grace_s=2)
         # Nothing is encrypted here, and reading all certificates of the machine takes its time.
         client = httpx.Client(
