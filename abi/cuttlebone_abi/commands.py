@@ -89,6 +89,24 @@ class Slice(_Command):
     """With `replace` each maximal invalid part of the window becomes one U+FFFD."""
 
 
+class SliceBytes(_Command):
+    """Read a window of bytes; answered by `sliced_bytes`."""
+
+    cmd: Literal["slice_bytes"]
+    handle: U32
+    offset: U64
+    len: U64
+
+
+class List(_Command):
+    """Name what a granted folder holds; answered by `listed`."""
+
+    cmd: Literal["list"]
+    path: str
+    after: str | None = None
+    """Begin behind this name: the `after` of the last answer."""
+
+
 class Close(_Command):
     """Give a handle back; answered by `closed`."""
 
@@ -107,7 +125,6 @@ class NotOffered(_Command):
     """A command of the contract that this host does not carry out yet; answered `unsupported`."""
 
     cmd: Literal[
-        "slice_bytes",
         "document_text",
         "page_text",
         "page_text_opt",
@@ -115,7 +132,6 @@ class NotOffered(_Command):
         "image_op",
         "embed",
         "fetch",
-        "list",
         "count_tokens",
         "infer_many",
     ]
@@ -140,7 +156,7 @@ class Fail(BaseModel):
     message: str
 
 
-Answered: TypeAlias = Infer | Open | Slice | Close | Emit | NotOffered
+Answered: TypeAlias = Infer | Open | Slice | SliceBytes | List | Close | Emit | NotOffered
 """The commands that are answered by an event."""
 
 Command: TypeAlias = Annotated[Answered | Done | Fail, Field(discriminator="cmd")]

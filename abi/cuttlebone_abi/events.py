@@ -106,6 +106,40 @@ class Sliced(BaseModel):
     next_offset: U64
 
 
+class SlicedBytes(BaseModel):
+    """Answers `slice_bytes`."""
+
+    model_config = _SENT
+
+    event: Literal["sliced_bytes"] = "sliced_bytes"
+    bytes_base64: str
+    """The bytes in the standard alphabet, padded."""
+    next_offset: U64
+
+
+class Entry(BaseModel):
+    """A file or folder in a folder."""
+
+    model_config = _SENT
+
+    name: str
+    kind: Literal["file", "dir"]
+    len: U64
+    """Bytes in a file; 0 for a folder."""
+
+
+class Listed(BaseModel):
+    """Answers `list`."""
+
+    model_config = _SENT
+
+    event: Literal["listed"] = "listed"
+    entries: tuple[Entry, ...]
+    """Sorted by the bytes of their names."""
+    after: str | None
+    """The name to go on behind; null at the end."""
+
+
 class Closed(BaseModel):
     """Answers `close`."""
 
@@ -133,6 +167,7 @@ class ErrorEvent(BaseModel):
 
 
 Event: TypeAlias = Annotated[
-    InferDone | Opened | Sliced | Closed | Emitted | ErrorEvent, Field(discriminator="event")
+    InferDone | Opened | Sliced | SlicedBytes | Listed | Closed | Emitted | ErrorEvent,
+    Field(discriminator="event"),
 ]
 """All events."""

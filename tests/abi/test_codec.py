@@ -16,11 +16,13 @@ from cuttlebone_abi import (
     ErrorEvent,
     Infer,
     Json,
+    List,
     MalformedMessage,
     Open,
     Opened,
     OversizedMessage,
     Slice,
+    SliceBytes,
     Sliced,
     TextKind,
     decode_command,
@@ -47,6 +49,8 @@ values = st.recursive(
 commands: st.SearchStrategy[Command] = st.one_of(
     st.builds(Emit, cmd=st.just("emit"), progress=values),
     st.builds(Open, cmd=st.just("open"), path=texts, on_error=st.sampled_from(["event", None])),
+    st.builds(List, cmd=st.just("list"), path=texts, after=st.none() | texts),
+    st.builds(SliceBytes, cmd=st.just("slice_bytes"), handle=u32, offset=u64, len=u64),
     st.builds(Slice, cmd=st.just("slice"), handle=u32, offset=u64, len=u64),
     st.builds(
         Infer,

@@ -11,6 +11,7 @@ from abi.golden import VECTORS
 from cuttlebone_abi import (
     JSON_DEPTH_MAX,
     Command,
+    Entry,
     Envelope,
     ErrorCode,
     Event,
@@ -20,11 +21,15 @@ from cuttlebone_abi import (
     InferDone,
     JobStatus,
     Json,
+    List,
+    Listed,
     NotOffered,
     Open,
     Opened,
     Slice,
+    SliceBytes,
     Sliced,
+    SlicedBytes,
     Usage,
     decode_envelope,
 )
@@ -36,6 +41,12 @@ PAGE: Final = (VECTORS.parents[1] / "docs" / "abi.md").read_text()
 
 COMMANDS: Final = TypeAdapter[Command](Command).json_schema()
 EVENTS: Final = TypeAdapter[Event](Event).json_schema()
+
+
+FIELDS_NAMED: Final = (
+    *(Infer, InferDone, Open, Opened, Slice, Sliced, SliceBytes, SlicedBytes),
+    *(List, Listed, Entry, Usage),
+)
 
 
 def tags(schema: dict[str, Json], tag: str) -> set[str]:
@@ -67,7 +78,7 @@ def test_every_error_code_state_and_end_of_a_generation_is_named() -> None:
     assert missing([*ErrorCode, *JobStatus, *Finish]) == []
 
 
-@pytest.mark.parametrize("model", [Infer, InferDone, Open, Opened, Slice, Sliced, Usage])
+@pytest.mark.parametrize("model", FIELDS_NAMED)
 def test_every_field_is_named(model: type[BaseModel]) -> None:
     assert missing(name for name in model.model_fields if name not in {"cmd", "event"}) == []
 

@@ -69,6 +69,7 @@ def test_a_handle_that_is_closed_or_was_never_given_is_denied(
     table.close(table.open("docs/a.txt").handle)
     for act in (
         lambda: table.slice(handle, 0, 9, replace_invalid=False),
+        lambda: table.slice_bytes(handle, 0, 9),
         lambda: table.close(handle),
     ):
         error = refused(act)
@@ -211,3 +212,46 @@ def test_closing_all_leaves_no_descriptor_open_and_may_be_done_twice(table: Hand
     table.close_all()
     table.close_all()
     assert descriptors_open() == before
+
+
+def test_bytes_are_read_as_they_are_whatever_they_are(place: Place, table: HandleTable) -> None:
+    (place.docs / "raw").write_bytes(b"\xff\0\x80abc")
+    handle = table.open("docs/raw").handle
+
+    assert table.slice_bytes(handle, 0, 3) == b"\xff\0\x80"
+    assert table.slice_bytes(handle, 2, 99) == b"\x80abc"
+    assert table.slice_bytes(handle, 6, 99) == b""
+    assert table.slice_bytes(handle, 3, 0) == b""
+
+
+def test_a_window_of_bytes_is_cut_to_the_widest(place: Place, table: HandleTable) -> None:
+    (place.docs / "long").write_bytes(b"x" * 100)
+    handle = table.open("docs/long").handle
+
+    assert len(table.slice_bytes(handle, 0, 2**64 - 1)) == WINDOW_BYTES_MAX
+
+
+def test_bytes_past_the_end_are_an_invalid_argument(table: HandleTable) -> None:
+    handle = table.open("docs/a.txt").handle
+
+    error = refused(lambda: table.slice_bytes(handle, 7, 1))
+
+    assert error.code is ErrorCode.INVALID_ARGUMENT
+    assert "offset 7 lies past the end" in error.message
+
+
+@pytest.mark.parametrize("offset", [0, 6])
+def test_bytes_of_a_file_that_changed_are_refused(
+    place: Place, table: HandleTable, offset: int
+) -> None:
+    handle = table.open("docs/a.txt").handle
+    (place.docs / "a.txt").write_bytes(b"something longer")
+
+    assert refused(lambda: table.slice_bytes(handle, offset, 6)).code is ErrorCode.INPUT_CHANGED
+
+
+def test_the_table_lists_what_its_grants_allow(table: HandleTable) -> None:
+    listing = table.list_folder("docs", after=None, entries_max=1)
+
+    assert [entry.name for entry in listing.entries] == ["a.txt"]
+    assert listing.more

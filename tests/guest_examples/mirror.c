@@ -44,10 +44,10 @@ static const char *terminated(cf_str text) {
 
 #define LIST_MAX 16
 
-static cf_command infer_like(cf_json json) {
-    static cf_message messages[LIST_MAX];
-    static cf_str stop[LIST_MAX];
-    static uint32_t images[LIST_MAX];
+static cf_infer_request request_like(cf_json json) {
+    cf_message *messages = cf_scratch(LIST_MAX * sizeof(cf_message));
+    cf_str *stop = cf_scratch(LIST_MAX * sizeof(cf_str));
+    uint32_t *images = cf_scratch(LIST_MAX * sizeof(uint32_t));
     cf_infer_request request = {0};
     request.prompt = text_in(json, "prompt");
     cf_read_bool(cf_get(json, "raw"), &request.raw);
@@ -72,7 +72,26 @@ static cf_command infer_like(cf_json json) {
     request.images = images;
     for (cf_items items = cf_each(cf_get(json, "images")); cf_next(&items);)
         cf_read_u32(items.value, &images[request.images_count++]);
+    return request;
+}
+
+static cf_command infer_like(cf_json json) {
+    cf_infer_request request = request_like(json);
     return cf_infer(&request);
+}
+
+static cf_command infer_many_like(cf_json json) {
+    static cf_infer_request requests[LIST_MAX];
+    size_t count = 0;
+    for (cf_items items = cf_each(cf_get(json, "requests")); cf_next(&items);)
+        requests[count++] = request_like(items.value);
+    return cf_infer_many(requests, count);
+}
+
+static cf_command count_tokens_like(cf_json json) {
+    cf_infer_request request = request_like(json);
+    request.prompt = text_in(json, "text");
+    return cf_count_tokens(&request);
 }
 
 static cf_command slice_like(cf_json json) {
@@ -82,11 +101,19 @@ static cf_command slice_like(cf_json json) {
     return cf_slice(handle, offset, len);
 }
 
+static cf_command slice_bytes_like(cf_json json) {
+    return cf_slice_bytes(u32_in(json, "handle"), u64_in(json, "offset"), u64_in(json, "len"));
+}
+
 static cf_command command_like(cf_json json) {
     cf_str cmd = text_in(json, "cmd");
     if (cf_equal(cmd, CF("infer"))) return infer_like(json);
+    if (cf_equal(cmd, CF("infer_many"))) return infer_many_like(json);
+    if (cf_equal(cmd, CF("count_tokens"))) return count_tokens_like(json);
     if (cf_equal(cmd, CF("open"))) return cf_open(text_in(json, "path"));
     if (cf_equal(cmd, CF("slice"))) return slice_like(json);
+    if (cf_equal(cmd, CF("slice_bytes"))) return slice_bytes_like(json);
+    if (cf_equal(cmd, CF("list"))) return cf_list(text_in(json, "path"), text_in(json, "after"));
     if (cf_equal(cmd, CF("close"))) return cf_close(u32_in(json, "handle"));
     if (cf_equal(cmd, CF("emit"))) return cf_emit(cf_get(json, "progress"));
     if (cf_equal(cmd, CF("done"))) return cf_done(cf_get(json, "result"));
@@ -162,19 +189,71 @@ static void put_named_u64(cf_buffer *out, const char *key, uint64_t number) {
     cf_put_u64(out, number);
 }
 
-static void tell_infer_done(cf_buffer *out, const cf_event *event) {
+static void tell_generation(cf_buffer *out, const cf_infer_done *done) {
     static const char *const ends[] = {"", "eos", "length", "stop", "guest"};
-    put_named_text(out, "event", CF("infer_done"));
-    put_named_text(out, "text", event->infer_done.text);
-    put_named_u64(out, "tokens_out", event->infer_done.tokens_out);
+    put_named_text(out, "text", done->text);
+    put_named_u64(out, "tokens_out", done->tokens_out);
     cf_key(out, "finish");
-    const char *end = ends[event->infer_done.finish];
+    const char *end = ends[done->finish];
     size_t len = 0;
     while (end[len]) len++;
     cf_put_text(out, cf_span(end, len));
-    put_named_u64(out, "tokens_in", event->infer_done.tokens_in);
-    put_named_u64(out, "tokens_cached", event->infer_done.tokens_cached);
-    put_named_u64(out, "seed", event->infer_done.seed);
+    put_named_u64(out, "tokens_in", done->tokens_in);
+    put_named_u64(out, "tokens_cached", done->tokens_cached);
+    put_named_u64(out, "seed", done->seed);
+}
+
+static void tell_results(cf_buffer *out, cf_json results) {
+    cf_key(out, "results");
+    cf_begin_array(out);
+    for (cf_items items = cf_each(results); cf_next(&items);) {
+        cf_infer_result result = cf_read_infer_result(items.value);
+        cf_begin_object(out);
+        if (result.ok) {
+            tell_generation(out, &result.done);
+        } else {
+            cf_key(out, "error");
+            cf_begin_object(out);
+            put_named_text(out, "code", result.error.code);
+            put_named_text(out, "message", result.error.message);
+            cf_end_object(out);
+        }
+        cf_end_object(out);
+    }
+    cf_end_array(out);
+}
+
+static void tell_bytes(cf_buffer *out, cf_str bytes) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    cf_buffer text = CF_SCRATCH;
+    for (size_t i = 0; i < bytes.len; i += 3) {
+        size_t left = bytes.len - i;
+        uint32_t bits = (uint32_t)(uint8_t)bytes.ptr[i] << 16;
+        if (left > 1) bits |= (uint32_t)(uint8_t)bytes.ptr[i + 1] << 8;
+        if (left > 2) bits |= (uint8_t)bytes.ptr[i + 2];
+        for (size_t digit = 0; digit < 4; digit++)
+            cf_append(&text, digit <= left ? cf_span(&digits[bits >> (18 - 6 * digit) & 63], 1) : CF("="));
+    }
+    put_named_text(out, "bytes_base64", cf_text_of(&text));
+}
+
+static void tell_listed(cf_buffer *out, const cf_listed *listed) {
+    cf_key(out, "entries");
+    cf_begin_array(out);
+    for (cf_items items = cf_each(listed->entries); cf_next(&items);) {
+        cf_entry entry = cf_read_entry(items.value);
+        cf_begin_object(out);
+        put_named_text(out, "name", entry.name);
+        put_named_text(out, "kind", entry.is_folder ? CF("dir") : CF("file"));
+        put_named_u64(out, "len", entry.len);
+        cf_end_object(out);
+    }
+    cf_end_array(out);
+    cf_key(out, "after");
+    if (listed->more)
+        cf_put_text(out, listed->after);
+    else
+        cf_put_null(out);
 }
 
 static void tell_kind(cf_buffer *out, const cf_event *event) {
@@ -207,7 +286,28 @@ static void tell_opened(cf_buffer *out, const cf_event *event) {
 
 static void tell(cf_buffer *out, const cf_event *event) {
     switch (event->kind) {
-    case CF_INFER_DONE: tell_infer_done(out, event); break;
+    case CF_INFER_DONE:
+        put_named_text(out, "event", CF("infer_done"));
+        tell_generation(out, &event->infer_done);
+        break;
+    case CF_INFER_MANY_DONE:
+        put_named_text(out, "event", CF("infer_many_done"));
+        tell_results(out, event->infer_many_done.results);
+        break;
+    case CF_TOKENS_COUNTED:
+        put_named_text(out, "event", CF("tokens_counted"));
+        put_named_u64(out, "tokens", event->tokens_counted.tokens);
+        put_named_u64(out, "context", event->tokens_counted.context);
+        break;
+    case CF_SLICED_BYTES:
+        put_named_text(out, "event", CF("sliced_bytes"));
+        tell_bytes(out, event->sliced_bytes.bytes);
+        put_named_u64(out, "next_offset", event->sliced_bytes.next_offset);
+        break;
+    case CF_LISTED:
+        put_named_text(out, "event", CF("listed"));
+        tell_listed(out, &event->listed);
+        break;
     case CF_OPENED: tell_opened(out, event); break;
     case CF_SLICED:
         put_named_text(out, "event", CF("sliced"));

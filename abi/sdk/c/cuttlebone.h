@@ -194,10 +194,18 @@ typedef struct cf_infer_request {
 } cf_infer_request;
 
 cf_command cf_infer(const cf_infer_request *request);                    /* infer_done */
+/* Several generations side by side; their results come together, in the order of the requests. */
+cf_command cf_infer_many(const cf_infer_request *requests, size_t count); /* infer_many_done */
+/* How many tokens the prompt of a request would have; its `max_tokens` does not matter. */
+cf_command cf_count_tokens(const cf_infer_request *request);             /* tokens_counted */
 cf_command cf_open(cf_str path);                                         /* opened */
 cf_command cf_slice(uint32_t handle, uint64_t offset, uint64_t len);     /* sliced */
 /* A slice in which every invalid part becomes U+FFFD instead of an error. */
 cf_command cf_slice_lossy(uint32_t handle, uint64_t offset, uint64_t len); /* sliced */
+/* Any bytes, text or not. */
+cf_command cf_slice_bytes(uint32_t handle, uint64_t offset, uint64_t len); /* sliced_bytes */
+/* What a folder holds, behind the name `after`; CF("") begins. */
+cf_command cf_list(cf_str path, cf_str after);                           /* listed */
 cf_command cf_close(uint32_t handle);                                    /* closed */
 cf_command cf_emit(cf_json progress);                                    /* emitted */
 cf_command cf_done(cf_json result);                                      /* ends the job */
@@ -213,8 +221,12 @@ cf_command cf_command_of(cf_json command);
 typedef enum cf_event_kind {
     CF_UNKNOWN, /* not one of these, or without a field that it must have */
     CF_INFER_DONE,
+    CF_INFER_MANY_DONE,
+    CF_TOKENS_COUNTED,
     CF_OPENED,
     CF_SLICED,
+    CF_SLICED_BYTES,
+    CF_LISTED,
     CF_CLOSED,
     CF_EMITTED,
     CF_ERROR
@@ -245,6 +257,19 @@ typedef struct cf_infer_done {
     uint32_t seed;
 } cf_infer_done;
 
+/* What several generations came to. Walk the results with
+ *     for (cf_items items = cf_each(event.infer_many_done.results); cf_next(&items);) {
+ *         cf_infer_result result = cf_read_infer_result(items.value);
+ */
+typedef struct cf_infer_many_done {
+    cf_json results;
+} cf_infer_many_done;
+
+typedef struct cf_tokens_counted {
+    uint32_t tokens;
+    uint32_t context; /* tokens that prompt and answer may have together */
+} cf_tokens_counted;
+
 typedef struct cf_opened {
     uint32_t handle;
     uint64_t len; /* bytes in the file */
@@ -259,18 +284,54 @@ typedef struct cf_sliced {
     uint64_t next_offset;
 } cf_sliced;
 
+typedef struct cf_sliced_bytes {
+    cf_str bytes; /* decoded: any bytes, and no text */
+    uint64_t next_offset;
+} cf_sliced_bytes;
+
+/* What `list` found. Walk the entries with
+ *     for (cf_items items = cf_each(event.listed.entries); cf_next(&items);) {
+ *         cf_entry entry = cf_read_entry(items.value);
+ */
+typedef struct cf_listed {
+    cf_json entries;
+    cf_str after; /* for the next cf_list, if `more` */
+    bool more;
+} cf_listed;
+
+typedef struct cf_entry {
+    cf_str name; /* empty if `value` is no entry */
+    bool is_folder;
+    uint64_t len; /* bytes in a file */
+} cf_entry;
+
+cf_entry cf_read_entry(cf_json value);
+
 typedef struct cf_error {
     cf_str code;
     cf_str message;
 } cf_error;
+
+/* One of several generations: `done` if `ok`, else `error`. */
+typedef struct cf_infer_result {
+    bool ok;
+    cf_infer_done done;
+    cf_error error;
+} cf_infer_result;
+
+cf_infer_result cf_read_infer_result(cf_json value);
 
 typedef struct cf_event {
     cf_event_kind kind;
     cf_json json; /* the whole event, for fields that this header does not know */
     union {       /* of these, the one that `kind` names; closed and emitted have no fields */
         cf_infer_done infer_done;
+        cf_infer_many_done infer_many_done;
+        cf_tokens_counted tokens_counted;
         cf_opened opened;
         cf_sliced sliced;
+        cf_sliced_bytes sliced_bytes;
+        cf_listed listed;
         cf_error error;
     };
 } cf_event;
@@ -894,16 +955,18 @@ static void cf_put_messages(cf_buffer *out, const cf_message *messages, size_t c
     cf_end_array(out);
 }
 
-cf_command cf_infer(const cf_infer_request *request) {
-    cf_command command = cf_begin_command("infer");
-    cf_buffer *out = &command.json;
+static void cf_put_prompt(cf_buffer *out, const cf_infer_request *request, const char *key) {
     if (request->messages) {
         cf_key(out, "messages");
         cf_put_messages(out, request->messages, request->messages_count);
     } else {
-        cf_key(out, "prompt");
+        cf_key(out, key);
         cf_put_text(out, request->prompt);
     }
+}
+
+static void cf_put_request(cf_buffer *out, const cf_infer_request *request) {
+    cf_put_prompt(out, request, "prompt");
     cf_key(out, "max_tokens");
     cf_put_u64(out, request->max_tokens);
     if (request->raw) {
@@ -936,6 +999,30 @@ cf_command cf_infer(const cf_infer_request *request) {
         for (size_t i = 0; i < request->images_count; i++) cf_put_u64(out, request->images[i]);
         cf_end_array(out);
     }
+}
+
+cf_command cf_infer(const cf_infer_request *request) {
+    cf_command command = cf_begin_command("infer");
+    cf_put_request(&command.json, request);
+    return cf_end_command(command);
+}
+
+cf_command cf_infer_many(const cf_infer_request *requests, size_t count) {
+    cf_command command = cf_begin_command("infer_many");
+    cf_key(&command.json, "requests");
+    cf_begin_array(&command.json);
+    for (size_t i = 0; i < count; i++) {
+        cf_begin_object(&command.json);
+        cf_put_request(&command.json, &requests[i]);
+        cf_end_object(&command.json);
+    }
+    cf_end_array(&command.json);
+    return cf_end_command(command);
+}
+
+cf_command cf_count_tokens(const cf_infer_request *request) {
+    cf_command command = cf_begin_command("count_tokens");
+    cf_put_prompt(&command.json, request, "text");
     return cf_end_command(command);
 }
 
@@ -946,8 +1033,8 @@ cf_command cf_open(cf_str path) {
     return cf_end_command(command);
 }
 
-static cf_command cf_begin_slice(uint32_t handle, uint64_t offset, uint64_t len) {
-    cf_command command = cf_begin_command("slice");
+static cf_command cf_begin_slice(const char *name, uint32_t handle, uint64_t offset, uint64_t len) {
+    cf_command command = cf_begin_command(name);
     cf_key(&command.json, "handle");
     cf_put_u64(&command.json, handle);
     cf_key(&command.json, "offset");
@@ -958,13 +1045,28 @@ static cf_command cf_begin_slice(uint32_t handle, uint64_t offset, uint64_t len)
 }
 
 cf_command cf_slice(uint32_t handle, uint64_t offset, uint64_t len) {
-    return cf_end_command(cf_begin_slice(handle, offset, len));
+    return cf_end_command(cf_begin_slice("slice", handle, offset, len));
 }
 
 cf_command cf_slice_lossy(uint32_t handle, uint64_t offset, uint64_t len) {
-    cf_command command = cf_begin_slice(handle, offset, len);
+    cf_command command = cf_begin_slice("slice", handle, offset, len);
     cf_key(&command.json, "invalid");
     cf_put_text(&command.json, CF("replace"));
+    return cf_end_command(command);
+}
+
+cf_command cf_slice_bytes(uint32_t handle, uint64_t offset, uint64_t len) {
+    return cf_end_command(cf_begin_slice("slice_bytes", handle, offset, len));
+}
+
+cf_command cf_list(cf_str path, cf_str after) {
+    cf_command command = cf_begin_command("list");
+    cf_key(&command.json, "path");
+    cf_put_text(&command.json, path);
+    if (after.len) {
+        cf_key(&command.json, "after");
+        cf_put_text(&command.json, after);
+    }
     return cf_end_command(command);
 }
 
@@ -1057,9 +1159,73 @@ static bool cf_read_sliced(cf_json json, cf_sliced *out) {
            cf_read_u64(cf_get(json, "next_offset"), &out->next_offset);
 }
 
+static int cf_base64_digit(char c) {
+    if (c >= 'A' && c <= 'Z') return c - 'A';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+    if (c >= '0' && c <= '9') return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+static bool cf_decode_base64(cf_str *text) {
+    char *out = (char *)cf_scratch(text->len);
+    size_t len = 0;
+    uint32_t bits = 0, count = 0;
+    for (size_t i = 0; i < text->len && text->ptr[i] != '='; i++) {
+        int digit = cf_base64_digit(text->ptr[i]);
+        if (digit < 0) return false;
+        bits = (bits << 6 | (uint32_t)digit) & 0xffffff;
+        count += 6;
+        if (count < 8) continue;
+        count -= 8;
+        out[len++] = (char)(bits >> count & 0xff);
+    }
+    *text = cf_span(out, len);
+    return true;
+}
+
+static bool cf_read_sliced_bytes(cf_json json, cf_sliced_bytes *out) {
+    return cf_read_text(cf_get(json, "bytes_base64"), &out->bytes) && cf_decode_base64(&out->bytes) &&
+           cf_read_u64(cf_get(json, "next_offset"), &out->next_offset);
+}
+
+static bool cf_read_listed(cf_json json, cf_listed *out) {
+    out->entries = cf_get(json, "entries");
+    out->more = cf_read_text(cf_get(json, "after"), &out->after);
+    return cf_type_of(out->entries) == CF_JSON_ARRAY;
+}
+
+cf_entry cf_read_entry(cf_json value) {
+    cf_entry entry;
+    cf_str kind = {NULL, 0};
+    memset(&entry, 0, sizeof entry);
+    cf_read_text(cf_get(value, "name"), &entry.name);
+    cf_read_text(cf_get(value, "kind"), &kind);
+    cf_read_u64(cf_get(value, "len"), &entry.len);
+    entry.is_folder = cf_equal(kind, CF("dir"));
+    return entry;
+}
+
+static bool cf_read_infer_many_done(cf_json json, cf_infer_many_done *out) {
+    out->results = cf_get(json, "results");
+    return cf_type_of(out->results) == CF_JSON_ARRAY;
+}
+
+static bool cf_read_tokens_counted(cf_json json, cf_tokens_counted *out) {
+    return cf_read_u32(cf_get(json, "tokens"), &out->tokens) &&
+           cf_read_u32(cf_get(json, "context"), &out->context);
+}
+
 static bool cf_read_error(cf_json json, cf_error *out) {
     return cf_read_text(cf_get(json, "code"), &out->code) &&
            cf_read_text(cf_get(json, "message"), &out->message);
+}
+
+cf_infer_result cf_read_infer_result(cf_json value) {
+    cf_infer_result result;
+    memset(&result, 0, sizeof result);
+    result.ok = cf_read_infer_done(value, &result.done);
+    if (!result.ok) cf_read_error(cf_get(value, "error"), &result.error);
+    return result;
 }
 
 static cf_event_kind cf_read_fields(cf_json json, cf_event *event) {
@@ -1071,6 +1237,15 @@ static cf_event_kind cf_read_fields(cf_json json, cf_event *event) {
     if (cf_equal(name, CF("opened")) && cf_read_opened(json, &event->opened)) return CF_OPENED;
     if (cf_equal(name, CF("infer_done")) && cf_read_infer_done(json, &event->infer_done))
         return CF_INFER_DONE;
+    if (cf_equal(name, CF("sliced_bytes")) && cf_read_sliced_bytes(json, &event->sliced_bytes))
+        return CF_SLICED_BYTES;
+    if (cf_equal(name, CF("listed")) && cf_read_listed(json, &event->listed)) return CF_LISTED;
+    if (cf_equal(name, CF("infer_many_done")) &&
+        cf_read_infer_many_done(json, &event->infer_many_done))
+        return CF_INFER_MANY_DONE;
+    if (cf_equal(name, CF("tokens_counted")) &&
+        cf_read_tokens_counted(json, &event->tokens_counted))
+        return CF_TOKENS_COUNTED;
     if (cf_equal(name, CF("error")) && cf_read_error(json, &event->error)) return CF_ERROR;
     return CF_UNKNOWN;
 }

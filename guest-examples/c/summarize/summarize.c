@@ -293,7 +293,7 @@ static cf_command step(cf_event event) {
     case CF_INFER_DONE: return take_answer(event.infer_done.text);
     case CF_CLOSED: return begin_level();
     case CF_ERROR: return fail_on_file(event.error.code, event.error.message);
-    case CF_UNKNOWN: break;
+    default: break;
     }
     return cf_fail(CF("unexpected_event"), CF("the host sent an event that this block does not know"));
 }

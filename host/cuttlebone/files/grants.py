@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from cuttlebone.errors import CommandError, OperatorError
+from cuttlebone.files.listing import GrantedFolder, Listing, list_entries
 from cuttlebone.files.opening import (
     KernelOpener,
     PathOpener,
@@ -91,6 +92,26 @@ class Grants:
                 except CommandError as error:
                     refusals.append(error)
         raise refusals[0]
+
+    def list_folder(self, path: str, *, after: str | None, entries_max: int) -> Listing:
+        """List the granted entries of a folder behind the name `after`. Raises CommandError.
+
+        `capability_denied` comes before any system call when nothing in the folder can be granted.
+        """
+        asked = parse_path(path, self._folder)
+        located = [(grant, grant.locate_folder(asked)) for grant in self._grants]
+        folders = [
+            GrantedFolder(grant, relative, self._opener)
+            for grant, relative in located
+            if relative is not None
+        ]
+        if not folders:
+            raise denied(f"nothing in {quoted(path)} is granted; {self._written_patterns()}")
+        with self._open_roots():
+            try:
+                return list_entries(folders, path, after=after, entries_max=entries_max)
+            except OSError as error:
+                raise refusal(error, path) from None
 
     def describe(self) -> list[str]:
         """One line a pattern, for people: the pattern, what it allows, and its root as it really is."""

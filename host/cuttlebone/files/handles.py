@@ -1,13 +1,14 @@
-"""The handle table of one job: open, slice and close, by number."""
+"""The files of one job: open, list, and slice and close by number."""
 
 from dataclasses import dataclass
 from itertools import count
 
 from cuttlebone.errors import CommandError
 from cuttlebone.files.grants import Grants
+from cuttlebone.files.listing import Listing
 from cuttlebone.files.refusals import denied
 from cuttlebone.files.source import SourceFile
-from cuttlebone.files.windows import Window, read_window
+from cuttlebone.files.windows import Window, read_bytes, read_window
 from cuttlebone_abi import ErrorCode, FileKind
 
 
@@ -76,6 +77,28 @@ class HandleTable:
             # Nothing was read, so nothing was compared: a file that has grown must not seem to end.
             file.require_unchanged()
         return window
+
+    def slice_bytes(self, handle: int, offset: int, length: int) -> bytes:
+        """Read at most `length` bytes at `offset`; raise CommandError.
+
+        `capability_denied` for a handle that is not open, `invalid_argument` for an offset past the
+        end, or `input_changed`.
+        """
+        file = self._file(handle)
+        data = read_bytes(
+            file.read, file.size, offset, length, window_bytes_max=self._window_bytes_max
+        )
+        if not data:
+            file.require_unchanged()
+        return data
+
+    def list_folder(self, path: str, *, after: str | None, entries_max: int) -> Listing:
+        """Name what a granted folder holds behind the name `after`; raise CommandError.
+
+        `capability_denied` for what is no granted folder, `not_found`, or `limit_exceeded` for a
+        folder that holds too much.
+        """
+        return self._grants.list_folder(path, after=after, entries_max=entries_max)
 
     def close(self, handle: int) -> None:
         """Close one file; raise CommandError `capability_denied` if it is not open."""

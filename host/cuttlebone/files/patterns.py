@@ -18,6 +18,10 @@ class Everything:
         """Say which file below the root is meant by what follows the root in a path."""
         return rest
 
+    def leads_to(self, rest: Components) -> bool:  # noqa: ARG002  # every folder does
+        """Say whether something can be granted in the folder that `rest` names below the root."""
+        return True
+
     def __str__(self) -> str:
         return "everything below"
 
@@ -31,6 +35,10 @@ class OneFile:
     def locate(self, rest: Components) -> Components | None:
         """Say which file below the root is meant, or None."""
         return None if rest else (self.name,)
+
+    def leads_to(self, rest: Components) -> bool:  # noqa: ARG002  # the grant names no folder
+        """Say whether something can be granted in a folder: nothing is."""
+        return False
 
     def __str__(self) -> str:
         return f"the file {self.name} in"
@@ -59,23 +67,43 @@ class Wildcards:
         """Say which file below the root is meant, or None."""
         return rest if self._matches(rest) else None
 
+    def leads_to(self, rest: Components) -> bool:
+        """Say whether something can be granted in the folder that `rest` names below the root."""
+        reached = self._start(rest)
+        for part, matcher in zip(self.parts, self.matchers, strict=True):
+            if reached[-1]:
+                return True
+            reached = self._advance(reached, part, matcher, rest)
+            if matcher is None and reached[-1]:
+                return True
+        return False
+
     def _matches(self, names: Components) -> bool:
+        reached = self._start(names)
+        for part, matcher in zip(self.parts, self.matchers, strict=True):
+            reached = self._advance(reached, part, matcher, names)
+        return reached[-1]
+
+    @staticmethod
+    def _start(names: Components) -> list[bool]:
         # reached[i]: the parts so far can match exactly the first i names. One pass a part keeps
         # the time linear in the path, where backtracking would be exponential in the `**`s.
-        reached = [True] + [False] * len(names)
-        for part, matcher in zip(self.parts, self.matchers, strict=True):
-            if matcher is None:
-                for at, name in enumerate(names):
-                    reached[at + 1] |= reached[at] and not _hidden(name)
-            else:
-                hidden_allowed = _hidden(part)
-                reached = [False] + [
-                    before
-                    and (hidden_allowed or not _hidden(name))
-                    and matcher.match(name) is not None
-                    for before, name in zip(reached, names, strict=False)
-                ]
-        return reached[-1]
+        return [True] + [False] * len(names)
+
+    @staticmethod
+    def _advance(
+        reached: list[bool], part: str, matcher: re.Pattern[str] | None, names: Components
+    ) -> list[bool]:
+        if matcher is None:
+            further = list(reached)
+            for at, name in enumerate(names):
+                further[at + 1] |= further[at] and not _hidden(name)
+            return further
+        hidden_allowed = _hidden(part)
+        return [False] + [
+            before and (hidden_allowed or not _hidden(name)) and matcher.match(name) is not None
+            for before, name in zip(reached, names, strict=False)
+        ]
 
     def __str__(self) -> str:
         return f"what matches {'/'.join(self.parts)} in"

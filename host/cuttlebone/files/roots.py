@@ -40,6 +40,13 @@ class Grant:
                     return located
         return None
 
+    def locate_folder(self, path: Components) -> Components | None:
+        """Say which folder below the root `path` means, or None if nothing in it can be granted."""
+        for name in self.names:
+            if path[: len(name)] == name and self.extent.leads_to(path[len(name) :]):
+                return path[len(name) :]
+        return None
+
 
 def resolve_pattern(text: str, folder: Components, opened: ExitStack) -> Grant:
     """Open the root of a pattern, to be closed by `opened`; raise OperatorError.

@@ -53,12 +53,7 @@ def read_window(
     UTF-8. With `replace_invalid` a window may start anywhere and its text is that of the bytes
     from `offset` on, each maximal invalid part as one U+FFFD.
     """
-    if offset > size:
-        raise CommandError(
-            ErrorCode.INVALID_ARGUMENT,
-            f"offset {offset} lies past the end of the file, which has {size} bytes",
-        )
-    width = min(length, window_bytes_max, size - offset)
+    width = _width(size, offset, length, window_bytes_max)
     if width == 0:
         return Window("", offset)
     data = pread(width, offset)
@@ -68,6 +63,24 @@ def read_window(
     if replace_invalid:
         return _replaced_part(pread, size, offset, width)
     raise _refusal(pread, size, offset, width)
+
+
+def read_bytes(
+    pread: Pread, size: int, offset: int, length: int, *, window_bytes_max: int
+) -> bytes:
+    """Read at most `length` bytes at `offset`; raise CommandError for an offset past the end."""
+    width = _width(size, offset, length, window_bytes_max)
+    return pread(width, offset) if width else b""
+
+
+def _width(size: int, offset: int, length: int, window_bytes_max: int) -> int:
+    """How many bytes a window has; raise CommandError for an offset past the end."""
+    if offset > size:
+        raise CommandError(
+            ErrorCode.INVALID_ARGUMENT,
+            f"offset {offset} lies past the end of the file, which has {size} bytes",
+        )
+    return min(length, window_bytes_max, size - offset)
 
 
 def _decode(data: bytes, *, at_end: bool, replace_invalid: bool) -> tuple[str, int]:

@@ -7,7 +7,7 @@ import structlog
 
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.emit import carry_out_emit
-from cuttlebone.commands.files import carry_out_close, carry_out_open, carry_out_slice
+from cuttlebone.commands.files import carry_out_file_command
 from cuttlebone.commands.infer import Verdict, carry_out_infer
 from cuttlebone.commands.scope import Scope
 from cuttlebone.errors import BlockRefused, CommandError, Interrupted, JobError
@@ -31,11 +31,13 @@ from cuttlebone_abi import (
     Failure,
     Infer,
     Json,
+    List,
     MalformedMessage,
     NotOffered,
     Open,
     OversizedMessage,
     Slice,
+    SliceBytes,
     Usage,
     decode_command,
     dump_json,
@@ -165,12 +167,8 @@ def _carry_out(command: Answered, ear: _Ear, scope: Scope) -> Event:
     match command:
         case Infer():
             return carry_out_infer(command, scope, ear.verdict())
-        case Open():
-            return carry_out_open(command, scope)
-        case Slice():
-            return carry_out_slice(command, scope)
-        case Close():
-            return carry_out_close(command, scope)
+        case Open() | Slice() | SliceBytes() | List() | Close():
+            return carry_out_file_command(command, scope)
         case Emit():
             return carry_out_emit(command, scope)
         case NotOffered():
