@@ -16,6 +16,8 @@ class BatchLimits:
     """Pieces that a generation may be ahead of its guest's verdicts."""
     gather_s: float = 0.003
     """How long a batch waits for the verdicts on the pieces just delivered, and for no others."""
+    shares_prefixes: bool = True
+    """Whether prompts of one tenant share the memory of what they begin with."""
     kept_cells_share: float = 0.5
     """The part of the memory that prompts of ended generations may occupy."""
 

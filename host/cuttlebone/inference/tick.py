@@ -52,7 +52,7 @@ class Ticker:
             cells=info.cells,
             slots=min(info.slots, self._batch_tokens_max - 1),
             kept_cells_max=int(info.cells * limits.kept_cells_share),
-            shares=info.shares_prefixes,
+            shares=info.shares_prefixes and limits.shares_prefixes,
         )
         self._scheduler = Scheduler(cells, batch_tokens_max=self._batch_tokens_max)
         self._sequences: dict[SequenceId, LiveSequence] = {}

