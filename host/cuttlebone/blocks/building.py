@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,11 +13,11 @@ from typing import Final, assert_never
 from pydantic import BaseModel, ValidationError
 
 from cuttlebone.blocks.folder import BlockFolder, Language, sources
+from cuttlebone.blocks.rust import find_rust
 from cuttlebone.blocks.sdk import sdk_folder
 from cuttlebone.errors import OperatorError
 
 ZIGLANG: Final = (sys.executable, "-m", "ziglang")
-RUST_TARGET: Final = "wasm32-unknown-unknown"
 
 # The stack of 64 KiB replaces ziglang's 1 MiB, which would be most of the memory of a small guest.
 C_FLAGS: Final = (
@@ -31,14 +31,6 @@ ZIG_FLAGS: Final = (
 ASSEMBLYSCRIPT_FLAGS: Final = ("-Oz", "--runtime", "minimal", "--use", "abort=")
 
 _NO_ZIGLANG: Final = "the compiler for {} is missing; install it: pip install ziglang==0.17.1"
-_NO_CARGO: Final = (
-    "cargo is missing; install Rust with the target wasm32-unknown-unknown: with rustup, or on "
-    "Debian `apt install cargo rustc libstd-rust-dev-wasm32 lld`"
-)
-_NO_RUST_TARGET: Final = (
-    "Rust has no standard library for wasm32-unknown-unknown here; install it: `rustup target add "
-    "wasm32-unknown-unknown`, or on Debian `apt install libstd-rust-dev-wasm32`"
-)
 _NO_ASC: Final = "the AssemblyScript compiler is missing; run `npm install` in {}"
 
 
@@ -130,16 +122,8 @@ class _Artefact(BaseModel):
 
 
 def _build_rust(path: Path, tools: Tools) -> Path:
-    cargo, rustc = tools.which("cargo"), tools.which("rustc")
-    if cargo is None or rustc is None:
-        raise OperatorError(_NO_CARGO)
-    libraries = _run([rustc, "--print", "target-libdir", "--target", RUST_TARGET], path)
-    if not any(Path(libraries.strip()).glob("libcore-*")):
-        raise OperatorError(_NO_RUST_TARGET)
-    told = _run(
-        [cargo, "build", "--release", "--target", RUST_TARGET, "--message-format=json-render-diagnostics"],
-        path,
-    )  # fmt: skip
+    rust = find_rust(tools.which)
+    told = _run(rust.command(), path, rust.environment)
     built = [name for line in told.splitlines() for name in _modules_in(line)]
     if not built:
         raise OperatorError(
@@ -156,7 +140,7 @@ def _modules_in(line: str) -> list[str]:
     return [name for name in artefact.filenames if name.endswith(".wasm")]
 
 
-def _run(command: Sequence[str], folder: Path) -> str:
+def _run(command: Sequence[str], folder: Path, more: Mapping[str, str] | None = None) -> str:
     """Run a compiler in a folder and return its stdout; its messages go to ours. Raises BuildFailed."""
     done = subprocess.run(  # noqa: S603  # the author's own toolchain
         command,
@@ -165,7 +149,7 @@ def _run(command: Sequence[str], folder: Path) -> str:
         stdout=subprocess.PIPE,
         text=True,
         check=False,
-        env={**os.environ, "NO_COLOR": "1"},
+        env={**os.environ, "NO_COLOR": "1", **(more or {})},
     )
     if done.returncode:
         raise BuildFailed(f"{Path(command[0]).name} ended with status {done.returncode}")
