@@ -1,6 +1,7 @@
 """An execution in a process of its own, behind every layer that the kernel offers."""
 
 import signal
+from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Final, assert_never
 
@@ -8,9 +9,8 @@ import structlog
 
 from cuttlebone.errors import BlockRefused, Interrupted, JobError
 from cuttlebone.sandbox.artefact import Artefact
-from cuttlebone.sandbox.child import ChildDied
+from cuttlebone.sandbox.child import Child, ChildDied
 from cuttlebone.sandbox.execution import Description
-from cuttlebone.sandbox.fork_server import ForkServer
 from cuttlebone.sandbox.frames import (
     Answer,
     BrokenFrame,
@@ -27,6 +27,9 @@ from cuttlebone_abi import ErrorCode
 _OTHER_BYTES_MAX: Final = 80 << 10
 _MESSAGE_CHARS_MAX: Final = 4096
 
+Spawn = Callable[[Order, int], Child]
+"""Makes a process for an order, with the content of a descriptor."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -37,9 +40,9 @@ class ProcessExecution:
     something got out of wasm, and the process is killed for it.
     """
 
-    def __init__(self, fork_server: ForkServer, artefact: Artefact, limits: GuestLimits) -> None:
+    def __init__(self, spawn: Spawn, artefact: Artefact, limits: GuestLimits) -> None:
         order = Order.for_guest(limits, artefact.size_bytes)
-        self._child = fork_server.spawn(order, artefact.descriptor())
+        self._child = spawn(order, artefact.descriptor())
         self._limits = limits
         self._payload_bytes_max = max(limits.command_bytes, _OTHER_BYTES_MAX)
         self._interrupted = False
@@ -78,8 +81,8 @@ class ProcessExecution:
         used = self._used
         fuel = None
         if self._limits.fuel is not None:
-            # A remainder that grew, or a negative one, would be a lie.
-            fuel = max(0, min(used.fuel, self._limits.fuel))
+            # The process reports what it spent; more than there was would be a lie.
+            fuel = min(used.fuel, self._limits.fuel)
         memory_bytes = min(used.memory_bytes, self._limits.memory_bytes)
         return GuestAccounting(
             (used.guest_ns + self._lost_ns) / 1e6, memory_bytes, self._steps, fuel

@@ -117,7 +117,7 @@ class Sandbox:
 
     def _execution(self, artefact: Artefact, limits: GuestLimits) -> Execution:
         if self._isolated and self._fork_server is not None:
-            return ProcessExecution(self._fork_server, artefact, limits)
+            return ProcessExecution(self._fork_server.spawn, artefact, limits)
         return Instance(artefact.code, limits)
 
     def _demand(self, isolation: Isolation) -> None:

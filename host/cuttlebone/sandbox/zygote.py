@@ -23,7 +23,8 @@ from cuttlebone.sandbox.worker import ORDER_BYTES_MAX, become_worker
 
 SPARES_MAX: Final = 2
 """Processes that wait for an order."""
-NICENESS: Final = 5
+NICENESS: Final = 10
+"""A tenth of the host's share of the processors, when both want all of them."""
 
 
 @dataclass(frozen=True, slots=True)
