@@ -9,8 +9,9 @@ from cuttlebone.bench.findings import Finding, finding
 from cuttlebone.bench.sections import section
 from cuttlebone.text.json_values import Json, shown
 
-# The form; whether the day exists is for datetime to say, which alone would take any separator.
-_ABSOLUTE: Final = re.compile(r"[0-9W-]+T[0-9:.,]+(?:Z|[+-][0-9:]+)")
+# The form; whether the day exists is for datetime to say, which alone would take any separator,
+# a point without a fraction behind it, and zones with seconds or 60 minutes.
+_ABSOLUTE: Final = re.compile(r"[0-9W-]+T[0-9:]+(?:[.,][0-9]+)?(?:Z|[+-][0-9]{2}(?::?[0-5][0-9])?)")
 
 
 def budget_errors(intake: Mapping[str, Json]) -> Iterator[Finding]:
