@@ -17,7 +17,7 @@ _ALWAYS: Final = (
     "authorization",
     "bearer",
 )
-_AT_THE_END: Final = frozenset({"key", "pwd", "auth", "cookie"})
+_AT_THE_END: Final = frozenset({"key", "pwd", "pass", "auth", "cookie"})
 _KEYS_OF_DATA: Final = frozenset({"cache", "sort", "primary", "foreign", "partition", "public"})
 _BEFORE_KEY: Final = frozenset(
     {"api", "access", "private", "secret", "signing", "encryption", "auth"}
