@@ -41,7 +41,7 @@ def test_a_manifest_is_judged_and_filled_in(given: Any, expected: Any) -> None:
 
 @vectors("template_pins")
 def test_pins_are_repeated_with_equal_values(given: Any, expected: Any) -> None:
-    broken = list(broken_pins(given.get("intake_pins"), given.get("manifest_kwargs")))
+    broken = broken_pins(given.get("intake_pins"), given.get("manifest_kwargs"))
     assert ("reject" if broken else "accept") == expected
 
 

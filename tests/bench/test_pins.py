@@ -59,4 +59,4 @@ def test_values_are_equal_as_json(one: Any, other: Any, *, equal: bool) -> None:
 @given(PLAIN_JSON)
 def test_every_value_keeps_its_own_pin(value: Any) -> None:
     assert json_equal(value, value)
-    assert list(broken_pins({"a": value}, {"a": value, "b": 1})) == []
+    assert broken_pins({"a": value}, {"a": value, "b": 1}) == ()

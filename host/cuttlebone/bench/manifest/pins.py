@@ -1,6 +1,6 @@
 """Pins: template settings of an intake that its run manifest must repeat."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from cuttlebone.bench.findings import Finding, finding
@@ -17,19 +17,21 @@ def pins_of(intake: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def broken_pins(
     pins: Mapping[str, Json] | None, settings: Mapping[str, Json] | None
-) -> Iterator[Finding]:
+) -> tuple[Finding, ...]:
     """Give an error for each pinned key that `settings` lacks or gives another value.
 
     Settings that nobody pinned are free. None stands for no pins, and for no settings.
     """
     given = {} if settings is None else settings
+    errors: list[Finding] = []
     for key, pinned in ({} if pins is None else pins).items():
         path = (*SETTINGS, key)
         if key not in given:
-            yield finding(path, f"missing; the intake pins it to {shown(pinned)}")
+            errors.append(finding(path, f"missing; the intake pins it to {shown(pinned)}"))
         elif not json_equal(pinned, given[key]):
             told = f"{shown(given[key])} is not what the intake pins it to, {shown(pinned)}"
-            yield finding(path, f"{told}; repeat that value")
+            errors.append(finding(path, f"{told}; repeat that value"))
+    return tuple(errors)
 
 
 def json_equal(one: Json, other: Json) -> bool:
