@@ -5,6 +5,7 @@ from pathlib import Path
 from cuttlebone.endpoints.roster import import_roster, read_overlay
 from cuttlebone.endpoints.spec import LatencyClass, base_url, read_spec, validate
 from cuttlebone.text.documents import read_document
+from doc_examples import failed_examples
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -21,3 +22,9 @@ def test_the_examples_are_right() -> None:
     assert row.spec.latency_class is LatencyClass.INTERACTIVE
     assert row.spec.excludes == ("role:planner", "swarm")
     assert not row.spec.sticky
+
+
+def test_the_examples_for_python_are_right() -> None:
+    failed, attempted = failed_examples("endpoints.md")
+    assert attempted > 3
+    assert failed == 0

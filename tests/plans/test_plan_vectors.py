@@ -5,16 +5,24 @@ from typing import Any
 
 import pytest
 
-from cuttlebone.plans import enums
-from cuttlebone.plans.enums import ArtifactCompleteness, ExecutionMode, supports
-from cuttlebone.plans.reading import MalformedPlan, read, read_word, write
-from cuttlebone.plans.types import DOCUMENTS, ProviderAnnouncement
+from cuttlebone.plans import types
+from cuttlebone.plans.types import (
+    DOCUMENTS,
+    ArtifactCompleteness,
+    ExecutionMode,
+    MalformedPlan,
+    ProviderAnnouncement,
+    read,
+    read_word,
+    supports,
+    write,
+)
 from vector_cases import vectors
 
 
 @vectors("execution_enums")
 def test_a_word_is_spelt_exactly(given: Any, expected: Any) -> None:
-    kind = getattr(enums, given["type"])
+    kind = getattr(types, given["type"])
     assert issubclass(kind, StrEnum)
     if expected == "accept":
         assert read_word(kind, given["value"]) == given["value"]

@@ -10,28 +10,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic.fields import FieldInfo
 
-from cuttlebone.plans.enums import (
+from cuttlebone.plans.types import (
+    DOCUMENTS,
     MODES,
     ArtifactCompleteness,
     ArtifactType,
-    ExecutionMode,
-    KVProfile,
-    ModelClass,
-    WorkerRole,
-    default_of,
-    supports,
-)
-from cuttlebone.plans.reading import MalformedPlan, read, read_word, write
-from cuttlebone.plans.types import (
-    DOCUMENTS,
     CapabilityResolution,
     Document,
+    ExecutionMode,
     ExecutionPlan,
     ExecutionReceipt,
+    KVProfile,
+    MalformedPlan,
+    ModelClass,
     ProviderAnnouncement,
     RequiredExecution,
     RoutingPolicy,
     RuntimeSupport,
+    WorkerRole,
+    default_of,
+    read,
+    read_word,
+    supports,
+    write,
 )
 from json_strategies import json_values
 

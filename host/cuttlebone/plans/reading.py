@@ -6,7 +6,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from cuttlebone.errors import OperatorError
-from cuttlebone.plans.types import Document
+from cuttlebone.plans.documents import Document
 from cuttlebone.text.json_values import Json, pointer, shown, value_fault
 from cuttlebone.text.shape_faults import reason_of
 

@@ -1,5 +1,6 @@
 """A roster, the list of models that somebody keeps by hand, turned into endpoint specs."""
 
+from cuttlebone.endpoints.roster.figures import flavour_of, guessed_latency, weights_bytes
 from cuttlebone.endpoints.roster.importing import (
     Imported,
     RosterImport,
@@ -18,6 +19,9 @@ __all__ = [
     "RosterRefused",
     "SkipReason",
     "Skipped",
+    "flavour_of",
+    "guessed_latency",
     "import_roster",
     "read_overlay",
+    "weights_bytes",
 ]

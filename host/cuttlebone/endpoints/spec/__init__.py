@@ -1,6 +1,7 @@
 """What one served model is to be: role, server software, address, memory. Section by section a module."""
 
 from cuttlebone.endpoints.spec.address import base_url, bind_address, port
+from cuttlebone.endpoints.spec.arguments import FLAGS, check_arguments
 from cuttlebone.endpoints.spec.reading import read_spec, write_spec
 from cuttlebone.endpoints.spec.refusals import (
     AdmissionRefused,
@@ -9,6 +10,7 @@ from cuttlebone.endpoints.spec.refusals import (
     RefusalCode,
 )
 from cuttlebone.endpoints.spec.rules import validate
+from cuttlebone.endpoints.spec.tokens import is_flag_value, is_number, is_plain_token
 from cuttlebone.endpoints.spec.types import (
     Flavour,
     InferenceSpec,
@@ -19,6 +21,7 @@ from cuttlebone.endpoints.spec.types import (
 from cuttlebone.endpoints.spec.workload import Workload, WorkloadKind, inference_spec_of, workload
 
 __all__ = [
+    "FLAGS",
     "AdmissionRefused",
     "Flavour",
     "InferenceSpec",
@@ -32,7 +35,11 @@ __all__ = [
     "WorkloadKind",
     "base_url",
     "bind_address",
+    "check_arguments",
     "inference_spec_of",
+    "is_flag_value",
+    "is_number",
+    "is_plain_token",
     "port",
     "read_spec",
     "validate",
