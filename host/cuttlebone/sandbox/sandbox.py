@@ -81,6 +81,10 @@ class Sandbox:
                 self._blocks.popitem(last=False)
         return block
 
+    def compile(self, wasm: bytes) -> Artefact:
+        """Validate and compile a module, block or not; raise BlockRefused."""
+        return self._compiler.artefact(digest_of(wasm), wasm, metered=False, stopped=lambda: False)
+
     def open_guest(self, block: Block, limits: GuestLimits) -> Guest:
         """A guest that runs `block` once. Returns before any code of it runs: see `Guest.init`.
 
