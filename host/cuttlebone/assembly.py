@@ -1,17 +1,22 @@
 """The composition root: opens every part of a host in order, and closes them in reverse."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from cuttlebone.endpoints.resident import ResidentModels, ServedModel
 from cuttlebone.inference.llama import load_model
 from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.jobs.blocks import BlockRegistry
+from cuttlebone.jobs.callbacks.opening import open_callbacks
 from cuttlebone.jobs.catalog import Catalog, spec_files_in
 from cuttlebone.jobs.events import Watchers
+from cuttlebone.jobs.figures import watch_figures
 from cuttlebone.jobs.housekeeping import Housekeeper, recover
 from cuttlebone.jobs.queue import JobQueue
 from cuttlebone.jobs.running import RunningJobs
@@ -22,7 +27,8 @@ from cuttlebone.jobs.store_sqlite import SqliteJobStore
 from cuttlebone.jobs.threads import JobThreads
 from cuttlebone.jobs.watchdog import Watchdog
 from cuttlebone.jobs.worker import Worker
-from cuttlebone.sandbox import Block, Guest, GuestLimits, Sandbox
+from cuttlebone.metrics import HostMetrics
+from cuttlebone.sandbox import Block, Guest, GuestLimits, Layer, Sandbox
 from cuttlebone.settings import Settings
 
 
@@ -34,6 +40,10 @@ class Modules(Protocol):
 
     def open_guest(self, block: Block, limits: GuestLimits) -> Guest:
         """Make a guest of an admitted block."""
+
+    @property
+    def layers(self) -> Mapping[Layer, str | None]:
+        """Each layer around a guest: None where it holds, else why it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +80,39 @@ def open_host_with(
     spec_files: Sequence[Path] | None = None,
 ) -> Iterator[Host]:
     """Run a host with the given sandbox and models: the seam at which tests put fakes."""
+    with ExitStack() as stack:
+        # Before the blocks: it locks the state folder, or refuses one that is in use.
+        metrics = HostMetrics(version=version("cuttlebone"))
+        store = _store(settings, metrics)
+        stack.callback(store.close)
+        blocks = BlockRegistry(_blocks_folder(settings, stack), modules.admit)
+        yield stack.enter_context(
+            _running(settings, modules, models, store, blocks, spec_files, metrics)
+        )
+
+
+@contextmanager
+def _running(
+    settings: Settings,
+    modules: Modules,
+    models: ResidentModels,
+    store: JobStore,
+    blocks: BlockRegistry,
+    spec_files: Sequence[Path] | None,
+    metrics: HostMetrics,
+) -> Iterator[Host]:
+    callbacks = open_callbacks(settings, store, metrics)
     catalog = Catalog(
-        _spec_lister(settings, spec_files), admit=modules.admit, limits_max=settings.limits_max
+        _spec_lister(settings, spec_files),
+        admit=modules.admit,
+        limits_max=settings.limits_max,
+        blocks=blocks.path,
     )
-    store = _store(settings)
-    queue = JobQueue(store, waiting_max=settings.jobs_waiting_max)
+    queue = JobQueue(
+        store,
+        waiting_max=settings.jobs_waiting_max,
+        tenant_running_max=settings.tenant_jobs_running_max,
+    )
     watchers, watchdog, running = Watchers(), Watchdog(), RunningJobs()
     worker = Worker(
         queue=queue,
@@ -86,6 +124,7 @@ def open_host_with(
         watchdog=watchdog,
         running=running,
         journal_bytes_max=settings.journal_bytes_max,
+        metrics=metrics,
     )
     threads = JobThreads(worker, count=settings.jobs_running_max)
     service = JobService(
@@ -95,10 +134,15 @@ def open_host_with(
         watchers=watchers,
         running=running,
         models=_Directory(models),
+        blocks=blocks,
+        tenant_running_max=settings.tenant_jobs_running_max,
+        callbacks=callbacks.policy,
+        metrics=metrics,
+        layers={str(layer): missing for layer, missing in modules.layers.items()},
     )
-    housekeeper = Housekeeper(store, watchers, ttl_s=settings.jobs_kept_s)
+    watch_figures(metrics, store, models)
+    housekeeper = Housekeeper(store, watchers, ttl_s=settings.jobs_kept_s, metrics=metrics)
     with ExitStack() as stack:
-        stack.callback(store.close)
         catalog.refresh()
         recover(store, attempts_max=settings.attempts_max)
         models.start()
@@ -107,15 +151,24 @@ def open_host_with(
         stack.callback(watchdog.stop)
         housekeeper.start()
         stack.callback(housekeeper.stop)
+        callbacks.courier.start()
+        stack.callback(callbacks.courier.stop)
         threads.start()
         stack.callback(partial(threads.stop, grace_s=settings.grace_s))
         yield Host(service, settings)
 
 
-def _store(settings: Settings) -> JobStore:
+def _store(settings: Settings, metrics: HostMetrics) -> JobStore:
     if settings.state is None:
         return MemoryJobStore(kept_max=settings.jobs_kept_max)
-    return SqliteJobStore(settings.state)
+    return SqliteJobStore(settings.state, metrics=metrics)
+
+
+def _blocks_folder(settings: Settings, stack: ExitStack) -> Path:
+    """Where uploaded blocks are kept: as long as the jobs, which may name them."""
+    if settings.state is None:
+        return Path(stack.enter_context(TemporaryDirectory(prefix="cuttlebone-blocks-")))
+    return settings.state / "blocks"
 
 
 @dataclass(frozen=True, slots=True)

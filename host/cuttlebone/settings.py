@@ -145,6 +145,14 @@ class Settings(BaseSettings):
     """How often a job may die with the host before it is given up."""
     journal_bytes_max: Count = 64 * MEBIBYTE
     """Commands and events that the journal of one job keeps whole; later ones are kept as digests."""
+    callback_hosts: tuple[str, ...] = ()
+    """Hosts, `name` or `name:port`, that the end of a job may be told to."""
+    callback_secret_file: Path | None = None
+    """File with the secrets that sign callbacks; None is one in the state folder."""
+    callback_delays_s: tuple[Annotated[float, Field(ge=0)], ...] = (
+        5, 60, 300, 1_800, 7_200, 21_600, 43_200, 86_400,
+    )  # fmt: skip
+    """Pauses between attempts to tell the end of a job; after the last one it is given up."""
     grace_s: Annotated[float, Field(gt=0)] = 10.0
     """How long running jobs may go on after a stop signal."""
     body_bytes_max: Count = 64 << 10

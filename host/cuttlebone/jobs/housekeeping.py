@@ -11,6 +11,7 @@ from cuttlebone.jobs.events import Watchers
 from cuttlebone.jobs.job import now
 from cuttlebone.jobs.store import JobStore, StoreUnavailable
 from cuttlebone.jobs.worker import ended_while_queued
+from cuttlebone.metrics import HostMetrics
 from cuttlebone_abi import ErrorCode
 
 ROUND_S: Final = 0.5
@@ -47,7 +48,10 @@ class Housekeeper:
     Owner: the host, which starts and stops it once.
     """
 
-    def __init__(self, store: JobStore, watchers: Watchers, *, ttl_s: int) -> None:
+    def __init__(
+        self, store: JobStore, watchers: Watchers, *, ttl_s: int, metrics: HostMetrics | None = None
+    ) -> None:
+        self._metrics = metrics or HostMetrics()
         self._store = store
         self._watchers = watchers
         self._ttl_s = ttl_s
@@ -77,9 +81,9 @@ class Housekeeper:
     def expire(self) -> None:
         """End the queued jobs whose time to start is over."""
         for job in self._store.expired(now()):
-            self._store.finish(
-                job.id, attempt=job.attempt, envelope=ended_while_queued(EXPIRED), accounting=None
-            )
+            envelope = ended_while_queued(EXPIRED)
+            if self._store.finish(job.id, attempt=job.attempt, envelope=envelope, accounting=None):
+                self._metrics.job_ended(job.spec, envelope.status)
             self._watchers.wake(job.id)
 
     def sweep(self) -> None:

@@ -41,6 +41,8 @@ class Submission:
     """How long it may wait in the queue; None is as long as it takes."""
     record: Recording | None = None
     """How much its journal keeps; None is what the spec says."""
+    callback_url: str | None = None
+    """Where the end of the job is told; None is nowhere."""
     job_id: str | None = None
     """The id that the caller chose; None lets the host choose one."""
     tenant: str = TENANT
@@ -57,6 +59,7 @@ class Submission:
             self.ttl_s,
             self.expires_in_s,
             self.record,
+            self.callback_url,
         ]
         return hashlib.sha256(dump_json(asked)).hexdigest()
 
@@ -107,10 +110,14 @@ class Job:
     """A job that still waits at this moment ends as `timeout`."""
     recording: Recording = Recording.DIGESTS
     """How much its journal keeps."""
+    callback_url: str | None = None
+    """Where its end is told."""
     crashes: int = 0
     """Attempts that ended with the death of the host."""
     request_sha256: str = ""
     """Tells whether a repeated request is the same one."""
+    number: int = field(default=0, compare=False)
+    """Its place in the order of acceptance, which the store gives; 0 before."""
 
     @property
     def rank(self) -> float:
@@ -121,14 +128,28 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Which jobs a listing shows, newest first. `before` is the id of the last job already seen."""
+    """Which jobs a listing shows, newest first.
+
+    `before` is the number of the last job already seen: it says where to go on even when that job
+    was forgotten meanwhile.
+    """
 
     tenant: str | None = None
     status: JobStatus | None = None
     spec: str | None = None
     label: tuple[str, str] | None = None
     limit: int = 50
-    before: str | None = None
+    before: int | None = None
+
+    def matches(self, job: Job) -> bool:
+        """Whether the listing shows this job."""
+        return (
+            self.tenant in {None, job.tenant}
+            and self.status in {None, job.status}
+            and self.spec in {None, job.spec}
+            and (self.before is None or job.number < self.before)
+            and (self.label is None or job.labels.get(self.label[0]) == self.label[1])
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,24 @@ class JobQueue:
     knows whether something has come since; after `close` nothing is accepted or taken.
     """
 
-    def __init__(self, store: JobStore, *, waiting_max: int) -> None:
+    def __init__(
+        self, store: JobStore, *, waiting_max: int, tenant_running_max: int | None = None
+    ) -> None:
         self._store = store
         self._waiting_max = waiting_max
+        self._tenant_running_max = tenant_running_max
         self._changed = threading.Condition()
         self._puts = 0
         self._accepting = 0
         self._closed = False
 
-    def put(self, job: Job, *, idempotency_key: str | None = None) -> Job:
+    def put(
+        self,
+        job: Job,
+        *,
+        idempotency_key: str | None = None,
+        tenant_waiting_max: int | None = None,
+    ) -> Job:
         """Accept a job and return it, or the one that the same request made before.
 
         Raises CallerError as `JobStore.accept` does, and `stopping` once the queue is closed.
@@ -38,7 +47,10 @@ class JobQueue:
             self._accepting += 1
         try:
             return self._store.accept(
-                job, waiting_max=self._waiting_max, idempotency_key=idempotency_key
+                job,
+                waiting_max=self._waiting_max,
+                tenant_waiting_max=tenant_waiting_max,
+                idempotency_key=idempotency_key,
             )
         finally:
             with self._changed:
@@ -53,7 +65,9 @@ class JobQueue:
                 if self._closed:
                     return None
                 seen = self._puts
-            job = self._store.claim()
+            # Whom the bound of a tenant passes over needs no waking: the thread that ends a job of
+            # that tenant comes here next.
+            job = self._store.claim(tenant_running_max=self._tenant_running_max)
             if job is not None:
                 return job
             with self._changed:

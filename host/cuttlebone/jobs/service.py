@@ -3,20 +3,24 @@
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, Protocol
 
 from cuttlebone.errors import CallerError, FieldFault, ProblemCode
+from cuttlebone.jobs.blocks import DIGEST_PREFIX, BlockRegistry, BlockSummary, summary_of
+from cuttlebone.jobs.callbacks.delivery import Delivery
+from cuttlebone.jobs.callbacks.policy import CallbackPolicy
 from cuttlebone.jobs.catalog import Catalog, LoadedSpec
 from cuttlebone.jobs.events import JobEvent, Watchers
 from cuttlebone.jobs.job import Job, JobFilter, QueuePlace, Submission, now
 from cuttlebone.jobs.queue import JobQueue
 from cuttlebone.jobs.recorded import RecordedJob, recorded_job
 from cuttlebone.jobs.running import RunningJobs
-from cuttlebone.jobs.store import JobStore
+from cuttlebone.jobs.store import RETRY_AFTER_S, JobStore
 from cuttlebone.jobs.worker import CANCELLED, ended_while_queued
+from cuttlebone.metrics import HostMetrics
 from cuttlebone.settings import Limits
 from cuttlebone.text import printable
 from cuttlebone_abi import JobStatus
@@ -44,11 +48,33 @@ class Readiness:
     """Whether the host can serve all that it is set up to serve, and why not."""
 
     reasons: tuple[str, ...]
+    layers: Mapping[str, str | None] = field(default_factory=dict)
+    """Each layer around a guest: None where it holds, else why it does not."""
 
     @property
     def ready(self) -> bool:
         """Whether there is no reason against it."""
         return not self.reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of a submission."""
+
+    job: Job
+    replayed: bool
+    """The same request made this job before."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBlock:
+    """A block of this host."""
+
+    block: BlockSummary
+    uploaded: bool
+    """Whether it was uploaded; else it is a file that a spec names."""
+    specs: tuple[str, ...]
+    """Names of the specs that run it."""
 
 
 class ModelDirectory(Protocol):
@@ -70,19 +96,42 @@ class JobService:
         watchers: Watchers,
         running: RunningJobs,
         models: ModelDirectory,
+        blocks: BlockRegistry,
+        tenant_running_max: int | None = None,
+        callbacks: CallbackPolicy | None = None,
+        metrics: HostMetrics | None = None,
+        layers: Mapping[str, str | None] | None = None,
     ) -> None:
+        """Without `callbacks` no job may have a callback."""
+        self._callbacks = callbacks or CallbackPolicy(())
+        self.metrics = metrics or HostMetrics()
+        """What this host counts."""
         self._catalog = catalog
         self._store = store
         self._queue = queue
         self._watchers = watchers
         self._running = running
         self._models = models
+        self._tenant_running_max = tenant_running_max
+        self.blocks = blocks
+        """The blocks that were uploaded."""
+        self._layers = dict(layers or {})
 
     def submit(self, submission: Submission, *, idempotency_key: str | None = None) -> Job:
-        """Accept a job and return it, or the one that the same request made before.
+        """Accept a job and return it; raises as `accept` does."""
+        return self.accept(submission, idempotency_key=idempotency_key).job
 
-        Raises CallerError: unknown_spec, spec_unusable, schema_validation_failed, queue_full,
-        idempotency_mismatch, job_exists, stopping; and StoreUnavailable.
+    def accept(
+        self,
+        submission: Submission,
+        *,
+        idempotency_key: str | None = None,
+        tenant_waiting_max: int | None = None,
+    ) -> Accepted:
+        """Accept a job, or find the one that the same request made before.
+
+        Raises CallerError: unknown_spec, spec_unusable, schema_validation_failed, invalid_body for
+        a callback that is not allowed, queue_full, quota_exceeded, idempotency_mismatch, job_exists, stopping; and StoreUnavailable.
         """
         self._catalog.refresh()
         loaded = self._catalog.get(submission.spec)
@@ -96,6 +145,8 @@ class JobService:
                     FieldFault("/input" + fault.pointer, fault.message) for fault in faults
                 ),
             )
+        if submission.callback_url is not None:
+            self._callbacks.target(submission.callback_url)
         moment, waits_s = now(), submission.expires_in_s
         job = Job(
             id=submission.job_id or uuid.uuid4().hex,
@@ -109,14 +160,23 @@ class JobService:
             ttl_s=submission.ttl_s,
             expires_at=None if waits_s is None else moment + timedelta(seconds=waits_s),
             recording=submission.record or loaded.spec.record,
+            callback_url=submission.callback_url,
             request_sha256=submission.digest(),
         )
-        return self._queue.put(job, idempotency_key=idempotency_key)
+        kept = self._queue.put(
+            job, idempotency_key=idempotency_key, tenant_waiting_max=tenant_waiting_max
+        )
+        if kept is job:
+            self.metrics.job_accepted(job.spec)
+        return Accepted(kept, replayed=kept is not job)
 
-    def get(self, job_id: str) -> Job:
-        """Return a job as it stands; raise CallerError `unknown_job`."""
+    def get(self, job_id: str, *, tenant: str | None = None) -> Job:
+        """Return a job as it stands; raise CallerError `unknown_job`.
+
+        With a `tenant`, the jobs of others are as unknown as those that never were.
+        """
         job = self._store.get(job_id)
-        if job is None:
+        if job is None or tenant not in {None, job.tenant}:
             raise CallerError(
                 ProblemCode.UNKNOWN_JOB,
                 f"there is no job {printable(job_id, chars_max=64)!r}, or it was forgotten",
@@ -127,10 +187,14 @@ class JobService:
         """Jobs, newest first, at most `wanted.limit`."""
         return self._store.find(wanted)
 
-    def place(self, job_id: str) -> QueuePlace | None:
+    def place(self, job: Job) -> QueuePlace | None:
         """Where a queued job stands; None if it is not queued."""
-        position = self._store.position(job_id)
-        return None if position is None else QueuePlace(position, "a free job thread")
+        position = self._store.position(job.id)
+        return None if position is None else QueuePlace(position, self._waiting_for(job))
+
+    def stored_bytes(self, tenant: str) -> int:
+        """What the jobs of a tenant hold on this host. It takes its time."""
+        return self._store.stored_bytes(tenant)
 
     def cancel(self, job_id: str) -> Job:
         """Ask for the end of a job; one that is final already stays as it is. Idempotent."""
@@ -139,15 +203,30 @@ class JobService:
             return self.get(job_id)
         if job.status is JobStatus.QUEUED:
             # If a job thread claims it meanwhile, its attempt is another one and this does nothing.
-            self._store.finish(
-                job_id,
-                attempt=job.attempt,
-                envelope=ended_while_queued(CANCELLED),
-                accounting=None,
-            )
+            envelope = ended_while_queued(CANCELLED)
+            if self._store.finish(job_id, attempt=job.attempt, envelope=envelope, accounting=None):
+                self.metrics.job_ended(job.spec, envelope.status)
         self._running.stop(job_id, CANCELLED)
         self._watchers.wake(job_id)
         return self.get(job_id)
+
+    def forget(self, job_id: str) -> None:
+        """Wipe a final job: input, events, journal, envelope. Raises CallerError, StoreUnavailable.
+
+        `not_final` for a job that has not ended, `unknown_job` for one that is not there.
+        """
+        job = self.get(job_id)
+        if not self._store.forget(job_id) and not self.get(job_id).status.final:
+            raise CallerError(
+                ProblemCode.NOT_FINAL,
+                f"the job is {job.status}; cancel it, or wait for its end, before it is forgotten",
+                retry_after_s=RETRY_AFTER_S,
+            )
+        self._watchers.wake(job_id)
+
+    def deliveries(self, job_id: str) -> Sequence[Delivery]:
+        """What was told to the callback of a job, and how that went; raise CallerError `unknown_job`."""
+        return self._store.deliveries.of(self.get(job_id).id)
 
     def journal(self, job_id: str) -> RecordedJob:
         """Return a job with the steps that are recorded so far, in order, to be shown or replayed.
@@ -181,6 +260,33 @@ class JobService:
         """What is wrong with the spec files that cannot be served."""
         return self._catalog.faults()
 
+    def known_blocks(self) -> Sequence[KnownBlock]:
+        """The blocks that were uploaded and those that specs run, by digest."""
+        users: dict[str, list[str]] = {}
+        found = {one.digest: (one, True) for one in self.blocks.all()}
+        for name, loaded in self.specs().items():
+            found.setdefault(loaded.block.digest, (summary_of(loaded.block), False))
+            users.setdefault(loaded.block.digest, []).append(name)
+        return [
+            KnownBlock(block, uploaded, tuple(users.get(digest, ())))
+            for digest, (block, uploaded) in sorted(found.items())
+        ]
+
+    def known_block(self, digits: str) -> KnownBlock:
+        """Return the block with that SHA-256; raise CallerError `unknown_block`."""
+        served = [
+            one for one in self.specs().values() if one.block.digest == DIGEST_PREFIX + digits
+        ]
+        uploaded = self.blocks.find(digits)
+        if uploaded is None and not served:
+            raise CallerError(
+                ProblemCode.UNKNOWN_BLOCK,
+                f"no block has the SHA-256 {printable(digits, chars_max=64)!r}; "
+                "GET /v1/blocks lists them",
+            )
+        names = tuple(one.spec.name for one in served)
+        return KnownBlock(uploaded or summary_of(served[0].block), uploaded is not None, names)
+
     def models(self) -> Sequence[ModelStatus]:
         """Every role with the state of its model."""
         return self._models.statuses()
@@ -193,8 +299,24 @@ class JobService:
                 f"the model `{one.role}` is {one.state}" + (f": {one.reason}" if one.reason else "")
                 for one in statuses
                 if one.state != "ready"
-            )
+            ),
+            self._layers,
         )
+
+    def _waiting_for(self, job: Job) -> str:
+        """What a queued job lacks in order to start, and what it will lack next."""
+        if self._tenant_running_max is not None:
+            running = JobFilter(
+                tenant=job.tenant, status=JobStatus.RUNNING, limit=self._tenant_running_max
+            )
+            if len(self._store.find(running)) == self._tenant_running_max:
+                return "the end of another job of its tenant (`tenant_jobs_running_max`)"
+        loaded = self._catalog.specs().get(job.spec)
+        role = None if loaded is None else loaded.spec.model
+        for model in self._models.statuses():
+            if model.role == role and model.state != "ready":
+                return f"a free job thread, and the model `{role}`, which is {model.state}"
+        return "a free job thread"
 
 
 def _narrowed(limits: Limits, request: Limits | None) -> Limits:

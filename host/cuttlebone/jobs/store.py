@@ -1,14 +1,15 @@
 """What keeps jobs: the protocol that the in-memory store and the durable one share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from cuttlebone.errors import CallerError, ProblemCode
+from cuttlebone.jobs.callbacks.delivery import DeliveryLog
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Accounting, Job, JobFilter
 from cuttlebone.jobs.journal import JournalEntry
-from cuttlebone_abi import Envelope, Json
+from cuttlebone_abi import Envelope, JobStatus, Json
 
 RETRY_AFTER_S = 5
 
@@ -31,15 +32,30 @@ class JobStore(Protocol):
     durable: bool
     """Whether jobs outlive the host, so that it may leave them for its next start."""
 
-    def accept(self, job: Job, *, waiting_max: int, idempotency_key: str | None = None) -> Job:
-        """Keep a queued job and return it, or the one that the same request made before.
+    @property
+    def deliveries(self) -> DeliveryLog:
+        """What is told to callbacks: `finish` adds to it, `forget` takes from it."""
+
+    def accept(
+        self,
+        job: Job,
+        *,
+        waiting_max: int,
+        tenant_waiting_max: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Job:
+        """Keep a queued job and return this very `job`, or the one that the same request made before.
 
         The same request has the same id or, within a tenant, the same idempotency key. Raises
-        CallerError: `queue_full`, `idempotency_mismatch` or `job_exists` for another request.
+        CallerError: `queue_full`, `quota_exceeded` where the tenant has `tenant_waiting_max` jobs
+        waiting, `idempotency_mismatch` or `job_exists` for another request.
         """
 
-    def claim(self) -> Job | None:
-        """Move the queued job that is first in line to running, as its next attempt."""
+    def claim(self, *, tenant_running_max: int | None = None) -> Job | None:
+        """Move the queued job that is first in line to running, as its next attempt.
+
+        A tenant with `tenant_running_max` jobs running is passed over.
+        """
 
     def get(self, job_id: str) -> Job | None:
         """The job as it stands."""
@@ -52,6 +68,12 @@ class JobStore(Protocol):
 
     def waiting(self) -> int:
         """How many jobs are queued."""
+
+    def counts(self) -> Mapping[JobStatus, int]:
+        """How many jobs there are in each status."""
+
+    def stored_bytes(self, tenant: str) -> int:
+        """What the jobs of a tenant hold: inputs, events, journals, envelopes. It takes its time."""
 
     def append(self, job: Job, kind: EventKind, data: Json, *, after: Callable[[], None]) -> None:
         """Add to the event log of a running attempt and call `after` once it can be read.
@@ -111,6 +133,16 @@ def queue_full(waiting_max: int) -> CallerError:
     return CallerError(
         ProblemCode.QUEUE_FULL,
         f"{waiting_max} jobs wait already (`jobs_waiting_max`); try again later",
+        retry_after_s=RETRY_AFTER_S,
+    )
+
+
+def tenant_queue_full(waiting_max: int) -> CallerError:
+    """The refusal of a job whose tenant has its share of the queue already."""
+    return CallerError(
+        ProblemCode.QUOTA_EXCEEDED,
+        f"{waiting_max} jobs of this tenant wait already (`tenant_jobs_waiting_max`); "
+        "try again later",
         retry_after_s=RETRY_AFTER_S,
     )
 

@@ -2,17 +2,24 @@
 
 import bisect
 import threading
-from collections import deque
-from collections.abc import Callable, Sequence
+import uuid
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count, islice
 
+from cuttlebone.jobs.callbacks.memory import MemoryDeliveries
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Accounting, Job, JobFilter, now
 from cuttlebone.jobs.journal import JournalEntry
-from cuttlebone.jobs.store import idempotency_mismatch, job_exists, queue_full
-from cuttlebone_abi import Envelope, JobStatus, Json
+from cuttlebone.jobs.store import (
+    idempotency_mismatch,
+    job_exists,
+    queue_full,
+    tenant_queue_full,
+)
+from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
 
 
 class MemoryJobStore:
@@ -25,6 +32,7 @@ class MemoryJobStore:
     durable = False
 
     def __init__(self, *, kept_max: int) -> None:
+        self.deliveries = MemoryDeliveries()
         self._kept_max = kept_max
         self._jobs: dict[str, Job] = {}
         self._events: dict[str, list[JobEvent]] = {}
@@ -32,10 +40,17 @@ class MemoryJobStore:
         self._queue: list[tuple[float, int, str]] = []
         self._keys: dict[tuple[str, str], str] = {}
         self._finished: deque[str] = deque()
-        self._accepted = count()
+        self._accepted = count(1)
         self._lock = threading.Lock()
 
-    def accept(self, job: Job, *, waiting_max: int, idempotency_key: str | None = None) -> Job:
+    def accept(
+        self,
+        job: Job,
+        *,
+        waiting_max: int,
+        tenant_waiting_max: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Job:
         """Keep a queued job and return it, or the one that the same request made before."""
         with self._lock:
             earlier = self._earlier(job, idempotency_key)
@@ -43,22 +58,28 @@ class MemoryJobStore:
                 return earlier
             if len(self._queue) >= waiting_max:
                 raise queue_full(waiting_max)
-            self._jobs[job.id] = job
+            if tenant_waiting_max is not None and self._waiting(job.tenant) >= tenant_waiting_max:
+                raise tenant_queue_full(tenant_waiting_max)
+            number = next(self._accepted)
+            self._jobs[job.id] = replace(job, number=number)
             self._events[job.id] = []
             self._journals[job.id] = []
-            bisect.insort(self._queue, (job.rank, next(self._accepted), job.id))
+            bisect.insort(self._queue, (job.rank, number, job.id))
             if idempotency_key is not None:
                 self._keys[job.tenant, idempotency_key] = job.id
             self._append(job.id, EventKind.STATUS, {"status": JobStatus.QUEUED})
             return job
 
-    def claim(self) -> Job | None:
+    def claim(self, *, tenant_running_max: int | None = None) -> Job | None:
         """Move the queued job that is first in line to running, as its next attempt."""
         with self._lock:
-            if not self._queue:
+            passed_over = self._busy(tenant_running_max)
+            queued = (self._jobs[job_id] for _, _, job_id in self._queue)
+            job = next((one for one in queued if one.tenant not in passed_over), None)
+            if job is None:
                 return None
-            _, _, job_id = self._queue.pop(0)
-            job = self._jobs[job_id]
+            job_id = job.id
+            self._queue = [entry for entry in self._queue if entry[2] != job_id]
             running = replace(
                 job,
                 status=JobStatus.RUNNING,
@@ -79,11 +100,7 @@ class MemoryJobStore:
         """Jobs, newest first, at most `wanted.limit`."""
         with self._lock:
             newest_first = list(reversed(self._jobs.values()))
-        if wanted.before is not None:
-            ids = [job.id for job in newest_first]
-            cut = ids.index(wanted.before) + 1 if wanted.before in ids else len(ids)
-            newest_first = newest_first[cut:]
-        return list(islice((job for job in newest_first if _matches(job, wanted)), wanted.limit))
+        return list(islice((job for job in newest_first if wanted.matches(job)), wanted.limit))
 
     def position(self, job_id: str) -> int | None:
         """How many queued jobs go before this queued one; None if it is not queued."""
@@ -95,6 +112,21 @@ class MemoryJobStore:
         """How many jobs are queued."""
         with self._lock:
             return len(self._queue)
+
+    def counts(self) -> Mapping[JobStatus, int]:
+        """How many jobs there are in each status."""
+        with self._lock:
+            found = Counter(job.status for job in self._jobs.values())
+        return {status: found[status] for status in JobStatus}
+
+    def stored_bytes(self, tenant: str) -> int:
+        """What the jobs of a tenant hold: inputs, events, journals, envelopes."""
+        with self._lock:
+            return sum(
+                _size(job, self._events[job.id], self._journals[job.id])
+                for job in self._jobs.values()
+                if job.tenant == tenant
+            )
 
     def append(self, job: Job, kind: EventKind, data: Json, *, after: Callable[[], None]) -> None:
         """Add to the event log of a running attempt and call `after` once it can be read."""
@@ -156,6 +188,8 @@ class MemoryJobStore:
             self._queue = [entry for entry in self._queue if entry[2] != job_id]
             self._append(job_id, EventKind.STATUS, {"status": status})
             self._append(job_id, EventKind.RESULT, envelope.model_dump(mode="json"))
+            if job.callback_url is not None:
+                self.deliveries.add(job_id, uuid.uuid4().hex, job.callback_url)
             self._finished.append(job_id)
             while len(self._finished) > self._kept_max:
                 self._forget(self._finished[0])
@@ -166,7 +200,7 @@ class MemoryJobStore:
         with self._lock:
             if self._runs(job):
                 self._jobs[job.id] = replace(self._jobs[job.id], status=JobStatus.QUEUED)
-                bisect.insort(self._queue, (job.rank, -1, job.id))
+                bisect.insort(self._queue, (job.rank, self._jobs[job.id].number, job.id))
                 self._append(job.id, EventKind.STATUS, {"status": JobStatus.QUEUED})
 
     def forget(self, job_id: str) -> bool:
@@ -218,6 +252,18 @@ class MemoryJobStore:
             raise idempotency_mismatch()
         return self._jobs[same_key]
 
+    def _waiting(self, tenant: str) -> int:
+        return sum(self._jobs[job_id].tenant == tenant for _, _, job_id in self._queue)
+
+    def _busy(self, running_max: int | None) -> frozenset[str]:
+        """Tenants with as many jobs running as they may have."""
+        if running_max is None:
+            return frozenset()
+        running = Counter(
+            job.tenant for job in self._jobs.values() if job.status is JobStatus.RUNNING
+        )
+        return frozenset(tenant for tenant, jobs in running.items() if jobs >= running_max)
+
     def _runs(self, job: Job) -> bool:
         current = self._jobs[job.id]
         return current.status is JobStatus.RUNNING and current.attempt == job.attempt
@@ -228,18 +274,15 @@ class MemoryJobStore:
 
     def _forget(self, job_id: str) -> None:
         self._finished.remove(job_id)
+        self.deliveries.forget(job_id)
         del self._jobs[job_id], self._events[job_id], self._journals[job_id]
         self._keys = {key: kept for key, kept in self._keys.items() if kept != job_id}
 
 
-def _matches(job: Job, wanted: JobFilter) -> bool:
-    if wanted.tenant is not None and job.tenant != wanted.tenant:
-        return False
-    if wanted.status is not None and job.status is not wanted.status:
-        return False
-    if wanted.spec is not None and job.spec != wanted.spec:
-        return False
-    if wanted.label is None:
-        return True
-    key, value = wanted.label
-    return job.labels.get(key) == value
+def _size(job: Job, events: Sequence[JobEvent], journal: Sequence[JournalEntry]) -> int:
+    return (
+        len(dump_json(job.input))
+        + (0 if job.envelope is None else len(dump_json(job.envelope)))
+        + sum(len(dump_json(event.data)) for event in events)
+        + sum(len(entry.event or b"") + len(entry.reply or b"") for entry in journal)
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
@@ -14,13 +14,14 @@ from cuttlebone.errors import CallerError, JobError
 from cuttlebone.files import HandleTable
 from cuttlebone.jobs.catalog import Catalog, LoadedSpec
 from cuttlebone.jobs.events import EventKind, EventLog, Watchers
-from cuttlebone.jobs.job import Accounting, Job
+from cuttlebone.jobs.job import Accounting, Job, now
 from cuttlebone.jobs.queue import JobQueue
 from cuttlebone.jobs.recorder import Recorder
 from cuttlebone.jobs.runner import GUEST_FAULTS, failure_of, internal_fault, run_job
 from cuttlebone.jobs.running import RunningJobs
 from cuttlebone.jobs.store import JobStore
 from cuttlebone.jobs.watchdog import Watchdog
+from cuttlebone.metrics import HostMetrics
 from cuttlebone.sandbox import Block, Guest, GuestLimits
 from cuttlebone_abi import Cancelled, Envelope, ErrorCode, Failed, Failure, Usage
 
@@ -54,6 +55,7 @@ class Worker:
     watchdog: Watchdog
     running: RunningJobs
     journal_bytes_max: int
+    metrics: HostMetrics = field(default_factory=HostMetrics)
 
     def run(self) -> None:
         """Take jobs until the queue is closed."""
@@ -63,12 +65,24 @@ class Worker:
             envelope, accounting = self._run_one(job, budget)
             if budget.end is STOPPING and self.store.durable:
                 self.store.release(job)  # the next start goes on with it
-            else:
-                self.store.finish(
-                    job.id, attempt=job.attempt, envelope=envelope, accounting=accounting
-                )
+            elif self.store.finish(
+                job.id, attempt=job.attempt, envelope=envelope, accounting=accounting
+            ):
+                self._count(job, envelope, accounting)
             self.watchers.wake(job.id)
             _log.info("job ended", job=job.id, spec=job.spec, status=envelope.status)
+
+    def _count(self, job: Job, envelope: Envelope, accounting: Accounting | None) -> None:
+        if accounting is None or job.started_at is None:
+            self.metrics.job_ended(job.spec, envelope.status)
+            return
+        self.metrics.job_ended(
+            job.spec,
+            envelope.status,
+            queued_s=accounting.queue_ms / 1000,
+            running_s=(now() - job.started_at).total_seconds(),
+            guest_s=accounting.guest_ms / 1000,
+        )
 
     def _run_one(self, job: Job, budget: Budget) -> tuple[Envelope, Accounting | None]:
         with self.running.track(job.id, budget), self.watchdog.watch(budget):

@@ -1,13 +1,20 @@
 """The statements that change the tables. Each runs inside a transaction of the writer."""
 
 import sqlite3
+import uuid
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
 from cuttlebone.jobs.events import EventKind
 from cuttlebone.jobs.job import Accounting, Job, now
-from cuttlebone.jobs.store import idempotency_mismatch, job_exists, queue_full
+from cuttlebone.jobs.store import (
+    idempotency_mismatch,
+    job_exists,
+    queue_full,
+    tenant_queue_full,
+)
+from cuttlebone.jobs.store_sqlite.deliveries import add_delivery
 from cuttlebone.jobs.store_sqlite.rows import accounting_bytes, job_of, microseconds, row_of
 from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
 
@@ -17,6 +24,29 @@ update jobs set status = 'running', attempt = attempt + 1, started_us = coalesce
 where number = (select number from jobs where status = 'queued' order by rank, number limit 1)
 returning *
 """
+# Apart from the other, as it has to look at every job of a tenant that it passes over.
+_CLAIM_FAIRLY: Final = """
+update jobs set status = 'running', attempt = attempt + 1, started_us = coalesce(started_us, ?)
+where number = (
+    select number from jobs where status = 'queued' and tenant not in (
+        select tenant from jobs where status = 'running' group by tenant having count(*) >= ?
+    ) order by rank, number limit 1
+)
+returning *
+"""
+# Counts no further than it has to: a tenant may have 100 000 jobs waiting.
+_TENANT_WAITING: Final = """
+select count(*) from (select 1 from jobs where status = 'queued' and tenant = ? limit ?)
+"""
+STORED_BYTES: Final = """
+select coalesce(sum(
+    length(input) + coalesce(length(envelope), 0)
+    + (select coalesce(sum(length(data)), 0) from job_events where job = jobs.number)
+    + (select coalesce(sum(
+        coalesce(length(event), 0) + coalesce(length(reply), 0) + length(pieces)
+    ), 0) from journal where job = jobs.number)
+), 0) from jobs where tenant = ?
+"""
 _NUMBER_EVENT: Final = """
 update jobs set events = events + 1 where id = ? and attempt = ? and status = 'running'
 returning number, events
@@ -24,7 +54,7 @@ returning number, events
 _FINISH: Final = """
 update jobs set status = ?, envelope = ?, accounting = ?, finished_us = ?, events = events + 2
 where id = ? and attempt = ? and envelope is null
-returning number, events
+returning number, events, callback_url
 """
 _RECORD: Final = """
 insert into journal
@@ -38,7 +68,11 @@ delete from jobs where finished_us is not null and finished_us + coalesce(ttl_s,
 
 
 def accept(
-    connection: sqlite3.Connection, job: Job, waiting_max: int, idempotency_key: str | None
+    connection: sqlite3.Connection,
+    job: Job,
+    waiting_max: int,
+    tenant_waiting_max: int | None,
+    idempotency_key: str | None,
 ) -> Job:
     """Keep a queued job, or return the one that the same request made before."""
     earlier = _earlier(connection, job, idempotency_key)
@@ -47,6 +81,10 @@ def accept(
     (waiting,) = connection.execute(COUNT, (JobStatus.QUEUED,)).fetchone()
     if waiting >= waiting_max:
         raise queue_full(waiting_max)
+    if tenant_waiting_max is not None:
+        counted = connection.execute(_TENANT_WAITING, (job.tenant, tenant_waiting_max))
+        if counted.fetchone()[0] >= tenant_waiting_max:
+            raise tenant_queue_full(tenant_waiting_max)
     row = row_of(job)
     names = ", ".join(row)
     places = ", ".join(f":{name}" for name in row)
@@ -61,9 +99,13 @@ def accept(
     return job
 
 
-def claim(connection: sqlite3.Connection) -> Job | None:
+def claim(connection: sqlite3.Connection, tenant_running_max: int | None) -> Job | None:
     """Move the queued job that is first in line to running."""
-    row = connection.execute(_CLAIM, (microseconds(now()),)).fetchone()
+    started_us = microseconds(now())
+    if tenant_running_max is None:
+        row = connection.execute(_CLAIM, (started_us,)).fetchone()
+    else:
+        row = connection.execute(_CLAIM_FAIRLY, (started_us, tenant_running_max)).fetchone()
     if row is None:
         return None
     job = job_of(row)
@@ -106,9 +148,11 @@ def finish(
     numbered = connection.execute(_FINISH, columns).fetchone()
     if numbered is None:
         return False
-    number, last = numbered
+    number, last, callback_url = numbered
     _insert_event(connection, number, last - 1, EventKind.STATUS, {"status": envelope.status})
     _insert_event(connection, number, last, EventKind.RESULT, envelope.model_dump(mode="json"))
+    if callback_url is not None:
+        add_delivery(connection, number, uuid.uuid4().hex)
     return True
 
 

@@ -44,6 +44,7 @@ def row_of(job: Job) -> dict[str, Any]:
         "expires_us": microseconds(job.expires_at),
         "ttl_s": job.ttl_s,
         "recording": job.recording,
+        "callback_url": job.callback_url,
     }
 
 
@@ -72,8 +73,10 @@ def job_of(row: sqlite3.Row) -> Job:
         ttl_s=row["ttl_s"],
         expires_at=moment(row["expires_us"]),
         recording=Recording(row["recording"]),
+        callback_url=row["callback_url"],
         crashes=row["crashes"],
         request_sha256=row["request_sha256"],
+        number=row["number"],
     )
 
 

@@ -39,6 +39,7 @@ create table jobs (
     cancel_requested integer not null default 0,
     events integer not null default 0,
     recording text not null,
+    callback_url text,
     progress blob,
     envelope blob,
     accounting blob,
@@ -101,9 +102,35 @@ create table idempotency (
     primary key (tenant, key)
 ) strict, without rowid;
 create index idempotency_job on idempotency (job);
+
+-- What is told to the `callback_url` of a job that has ended, and each attempt to tell it.
+create table deliveries (
+    job integer primary key references jobs (number) on delete cascade,
+    id text not null unique,
+    state text not null check (state in ('pending', 'delivered', 'abandoned')),
+    created_us integer not null,
+    next_us integer,
+    check ((state = 'pending') = (next_us is not null))
+) strict;
+create index deliveries_due on deliveries (next_us) where state = 'pending';
+create table delivery_attempts (
+    job integer not null references deliveries (job) on delete cascade,
+    number integer not null,
+    at_us integer not null,
+    status integer,
+    reason text not null,
+    took_ms integer not null,
+    primary key (job, number)
+) strict, without rowid;
 """
 
-MIGRATIONS: Final = (_VERSION_1,)
+# A tenant with few jobs among many is listed, and its waiting jobs are counted, without a scan.
+_VERSION_2: Final = """
+create index jobs_tenant on jobs (tenant, number);
+create index jobs_tenant_queue on jobs (tenant) where status = 'queued';
+"""
+
+MIGRATIONS: Final = (_VERSION_1, _VERSION_2)
 """Statement scripts; number n brings a file from version n to version n + 1."""
 
 

@@ -5,7 +5,7 @@ import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -27,9 +27,12 @@ from cuttlebone.jobs.job import Accounting, Job, JobFilter
 from cuttlebone.jobs.journal import JournalEntry
 from cuttlebone.jobs.store import StoreUnavailable
 from cuttlebone.jobs.store_sqlite import changes
-from cuttlebone.jobs.store_sqlite.rows import entry_of, entry_row, event_of, job_of, microseconds
+from cuttlebone.jobs.store_sqlite.deliveries import SqliteDeliveries
+from cuttlebone.jobs.store_sqlite.reading import FILE_NAME, job_in, journal_in
+from cuttlebone.jobs.store_sqlite.rows import entry_row, event_of, job_of, microseconds
 from cuttlebone.jobs.store_sqlite.schema import connect, open_database
 from cuttlebone.jobs.store_sqlite.writer import Change, Writer
+from cuttlebone.metrics import HostMetrics
 from cuttlebone_abi import Envelope, JobStatus, Json
 
 READERS_KEPT_MAX: Final = 16
@@ -52,13 +55,14 @@ class SqliteJobStore:
 
     durable = True
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, metrics: HostMetrics | None = None) -> None:
         """Open or make the store; raise OperatorError if it is damaged, too new or in use."""
         self._closing = threading.Event()
-        self._path = folder / "jobs.sqlite"
+        self._path = folder / FILE_NAME
         self._lock = _lock_folder(folder)
-        self._writer = Writer(open_database(self._path))
+        self._writer = Writer(open_database(self._path), metrics)
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue(READERS_KEPT_MAX)
+        self.deliveries = SqliteDeliveries(self._writer, self._reader)
 
     def close(self) -> None:
         """Write what is outstanding, close all connections, let the folder go."""
@@ -70,15 +74,24 @@ class SqliteJobStore:
 
     # --- writing ----------------------------------------------------------------------------
 
-    def accept(self, job: Job, *, waiting_max: int, idempotency_key: str | None = None) -> Job:
+    def accept(
+        self,
+        job: Job,
+        *,
+        waiting_max: int,
+        tenant_waiting_max: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Job:
         """Keep a queued job and return it, or the one that the same request made before."""
         return self._writer.do(
-            lambda connection: changes.accept(connection, job, waiting_max, idempotency_key)
+            lambda connection: changes.accept(
+                connection, job, waiting_max, tenant_waiting_max, idempotency_key
+            )
         )
 
-    def claim(self) -> Job | None:
+    def claim(self, *, tenant_running_max: int | None = None) -> Job | None:
         """Move the queued job that is first in line to running, as its next attempt."""
-        return self._insist(changes.claim)
+        return self._insist(lambda connection: changes.claim(connection, tenant_running_max))
 
     def append(self, job: Job, kind: EventKind, data: Json, *, after: Callable[[], None]) -> None:
         """Add to the event log of a running attempt and call `after` once it can be read."""
@@ -134,8 +147,7 @@ class SqliteJobStore:
     def get(self, job_id: str) -> Job | None:
         """The job as it stands."""
         with self._reader() as reader:
-            row = reader.execute("select * from jobs where id = ?", (job_id,)).fetchone()
-        return None if row is None else job_of(row)
+            return job_in(reader, job_id)
 
     def find(self, wanted: JobFilter) -> Sequence[Job]:
         """Jobs, newest first, at most `wanted.limit`."""
@@ -158,6 +170,18 @@ class SqliteJobStore:
                 tuple(row),
             ).fetchone()
         return int(position)
+
+    def counts(self) -> Mapping[JobStatus, int]:
+        """How many jobs there are in each status."""
+        with self._reader() as reader:
+            rows = reader.execute("select status, jobs from job_counts").fetchall()
+        return {JobStatus(status): jobs for status, jobs in rows}
+
+    def stored_bytes(self, tenant: str) -> int:
+        """What the jobs of a tenant hold: inputs, events, journals, envelopes."""
+        with self._reader() as reader:
+            (stored,) = reader.execute(changes.STORED_BYTES, (tenant,)).fetchone()
+        return int(stored)
 
     def waiting(self) -> int:
         """How many jobs are queued."""
@@ -188,12 +212,7 @@ class SqliteJobStore:
     def journal(self, job_id: str) -> Sequence[JournalEntry]:
         """All entries, in order."""
         with self._reader() as reader:
-            rows = reader.execute(
-                "select * from journal where job = (select number from jobs where id = ?) "
-                "order by step",
-                (job_id,),
-            )
-            return [entry_of(row) for row in rows]
+            return journal_in(reader, job_id)
 
     def expired(self, moment: datetime) -> Sequence[Job]:
         """The queued jobs that were not to wait beyond `moment`."""
@@ -239,15 +258,12 @@ def _log_unavailable(state: RetryCallState) -> None:
 
 def _conditions(wanted: JobFilter) -> tuple[list[str], list[str | int]]:
     """The parts of a where clause, and the values of their places."""
-    parts: list[tuple[str, tuple[str, ...] | None]] = [
+    parts: list[tuple[str, tuple[str | int, ...] | None]] = [
         ("tenant = ?", None if wanted.tenant is None else (wanted.tenant,)),
         ("status = ?", None if wanted.status is None else (wanted.status,)),
         ("spec = ?", None if wanted.spec is None else (wanted.spec,)),
         ("labels ->> ('$.' || json_quote(?)) = ?", wanted.label),
-        (
-            "number < (select number from jobs where id = ?)",
-            None if wanted.before is None else (wanted.before,),
-        ),
+        ("number < ?", None if wanted.before is None else (wanted.before,)),
     ]
     stated = [(condition, values) for condition, values in parts if values is not None]
     return [condition for condition, _ in stated], [

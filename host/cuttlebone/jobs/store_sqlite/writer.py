@@ -3,12 +3,14 @@
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from cuttlebone.jobs.store import StoreUnavailable
+from cuttlebone.metrics import HostMetrics
 
 T = TypeVar("T")
 
@@ -35,8 +37,9 @@ class Writer:
     undid it; requests of one thread are applied in their order; the thread outlives every error.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, metrics: HostMetrics | None = None) -> None:
         self._connection = connection
+        self._metrics = metrics or HostMetrics()
         self._requests: queue.Queue[_Request | None] = queue.Queue(PENDING_MAX)
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
@@ -83,12 +86,15 @@ class Writer:
     def _commit(self, group: list[_Request]) -> None:
         """Apply a group in one transaction, each request in a savepoint of its own."""
         answers: list[tuple[_Request, Any, BaseException | None]] = []
+        began_s = time.monotonic()
         try:
             self._connection.execute("begin immediate")
             answers.extend((request, *self._apply(request)) for request in group)
             self._connection.execute("commit")
+            self._metrics.committed(len(group), time.monotonic() - began_s)
         except sqlite3.Error as error:
             self._roll_back()
+            self._metrics.commit_failed()
             failure = StoreUnavailable(str(error))
             answers = [(request, None, failure) for request in group]
         for request, result, fault in answers:

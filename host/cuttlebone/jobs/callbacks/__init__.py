@@ -1,0 +1,1 @@
+"""Callbacks: whoever submitted a job may have its end told to a URL, if the operator allows that host."""
