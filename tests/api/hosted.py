@@ -12,6 +12,7 @@ import httpx
 from cuttlebone.access import Door, Quotas
 from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.api.dependencies import subscribers_of
+from cuttlebone.api.protocol import BoundedProtocol
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.assembly import Host
 from cuttlebone.endpoints.resident import ResidentModels
@@ -134,6 +135,7 @@ def served(
     on_token: Callable[[str], bool] | None = None,
     port: int = 0,
     door: Door | None = None,
+    protocol: type[BoundedProtocol] = BoundedProtocol,
     **settings: object,
 ) -> Iterator[Api]:
     """Serve a host over HTTP while the block runs."""
@@ -154,7 +156,7 @@ def served(
             door=door,
             quotas=Quotas(host.settings),
         )
-        server = HttpServer(app, listener, grace_s=2)
+        server = HttpServer(app, listener, grace_s=2, protocol=protocol)
         # Nothing is encrypted here, and reading all certificates of the machine takes its time.
         client = httpx.Client(
             base_url=server.url,

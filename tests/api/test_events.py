@@ -201,4 +201,4 @@ def test_a_reader_that_a_job_is_forgotten_under_is_told_of_the_gap(tmp_path: Pat
                 stream = event_stream(service, subscription, snapshot, first["id"], 3)
                 return [f"{event.event} {event.raw_data}" async for event in stream][1:]
 
-        assert asyncio.run(told()) == ['gap {"after":3}']
+        assert asyncio.run(told()) == ['gap {"after":3,"next":null}']

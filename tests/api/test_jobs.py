@@ -60,7 +60,14 @@ def test_the_links_of_a_job_lead_somewhere(api: Api) -> None:
 
     found = {name: api.http.get(path).status_code for name, path in job["links"].items()}
 
-    assert found == {"self": 200, "events": 200, "result": 200, "cancel": 405, "spec": 200}
+    assert found == {
+        "self": 200,
+        "events": 200,
+        "result": 200,
+        "cancel": 405,
+        "journal": 200,
+        "spec": 200,
+    }
 
 
 def test_a_request_narrows_the_limits_and_never_widens_them(api: Api) -> None:

@@ -51,7 +51,7 @@ def test_a_path_with_a_slash_too_many_is_unknown(api: Api) -> None:
     ("method", "path", "allowed"),
     [
         ("DELETE", "/v1/jobs", "GET, POST"),
-        ("POST", "/v1/jobs/x", "GET"),
+        ("POST", "/v1/jobs/x", "DELETE, GET, PUT"),
         ("GET", "/v1/jobs/x/cancel", "POST"),
         ("PUT", "/healthz", "GET"),
     ],

@@ -59,7 +59,9 @@ def test_a_spec_that_was_changed_is_served_as_it_is_now(tmp_path: Path) -> None:
 def test_a_host_without_models_is_alive_and_ready(api: Api) -> None:
     assert api.http.get("/healthz").json() == {"status": "alive", "version": VERSION}
     ready = api.http.get("/readyz")
-    assert (ready.status_code, ready.json()) == (200, {"ready": True, "reasons": []})
+    assert ready.status_code == 200
+    assert (ready.json()["ready"], ready.json()["reasons"]) == (True, [])
+    assert ready.json()["isolation"]["seccomp"] == "off: guests are scripts"
     assert api.http.get("/v1/models").json() == {"models": []}
 
 

@@ -82,7 +82,7 @@ def test_a_full_queue_refuses_and_loses_nothing(tmp_path: Path) -> None:
 
         assert caught.value.code is ProblemCode.QUEUE_FULL
         assert caught.value.retry_after_s is not None
-        place = host.service.place(second.id)
+        place = host.service.place(second)
         assert place is not None
         assert place.position == 0
 

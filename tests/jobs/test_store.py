@@ -241,9 +241,62 @@ def test_listings_are_newest_first_and_go_on_behind_the_last_one(store: JobStore
     accept(store, *"abcd")
 
     first = store.find(JobFilter(limit=2))
-    rest = store.find(JobFilter(limit=9, before=first[-1].id))
+    rest = store.find(JobFilter(limit=9, before=first[-1].number))
 
     assert [one.id for one in (*first, *rest)] == ["d", "c", "b", "a"]
+
+
+def test_a_listing_goes_on_where_it_was_though_the_last_job_is_forgotten(store: JobStore) -> None:
+    accept(store, *"abc")
+    claimed(store)
+    claimed(store)
+    seen = store.find(JobFilter(limit=2))[-1]
+
+    finish(store, "b")
+    assert (seen.id, store.forget("b")) == ("b", True)
+
+    assert [one.id for one in store.find(JobFilter(before=seen.number))] == ["a"]
+
+
+def of_tenant(name: str, tenant: str) -> Job:
+    return replace(job(name), tenant=tenant)
+
+
+def test_a_tenant_has_only_its_share_of_the_queue(store: JobStore) -> None:
+    store.accept(of_tenant("a", "x"), waiting_max=9, tenant_waiting_max=1)
+
+    with pytest.raises(CallerError) as caught:
+        store.accept(of_tenant("b", "x"), waiting_max=9, tenant_waiting_max=1)
+    store.accept(of_tenant("c", "y"), waiting_max=9, tenant_waiting_max=1)
+
+    assert caught.value.code is ProblemCode.QUOTA_EXCEEDED
+    assert caught.value.retry_after_s
+    assert store.waiting() == 2
+
+
+def test_a_tenant_with_enough_jobs_running_is_passed_over(store: JobStore) -> None:
+    for one in (of_tenant("a", "x"), of_tenant("b", "x"), of_tenant("c", "y")):
+        store.accept(one, waiting_max=9)
+
+    claimed_ids = [one and one.id for one in (store.claim(tenant_running_max=1) for _ in range(3))]
+    finish(store, "a")
+    freed = store.claim(tenant_running_max=1)
+
+    assert claimed_ids == ["a", "c", None]
+    assert freed is not None
+    assert freed.id == "b"
+
+
+def test_what_a_tenant_stores_grows_with_its_jobs_and_goes_with_them(store: JobStore) -> None:
+    store.accept(of_tenant("a", "x"), waiting_max=9)
+    accepted = store.stored_bytes("x")
+    append(store, claimed(store), EventKind.TOKEN, {"text": "x" * 1000})
+    grown = store.stored_bytes("x")
+    finish(store, "a")
+    store.forget("a")
+
+    assert 0 < accepted < grown - 1000
+    assert (store.stored_bytes("x"), store.stored_bytes("y")) == (0, 0)
 
 
 def test_listings_are_filtered(store: JobStore) -> None:

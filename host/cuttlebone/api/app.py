@@ -6,6 +6,8 @@ from fastapi import FastAPI, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from cuttlebone.access import Door, Quotas
+from cuttlebone.api.block_routes import router as block_routes
 from cuttlebone.api.documents import openapi_document
 from cuttlebone.api.event_routes import router as event_routes
 from cuttlebone.api.guard import Guard, LastResort
@@ -13,23 +15,39 @@ from cuttlebone.api.health_routes import router as health_routes
 from cuttlebone.api.job_routes import router as job_routes
 from cuttlebone.api.problems import refuse
 from cuttlebone.api.spec_routes import router as spec_routes
+from cuttlebone.api.submission_routes import router as submission_routes
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.errors import CallerError, OperatorError
 from cuttlebone.jobs.service import JobService
+from cuttlebone.jobs.store import StoreUnavailable
+from cuttlebone.settings import Settings
 from cuttlebone_abi import dump_json
 
 OPENAPI_PATH: Final = "/openapi.json"
 
-_REFUSED: Final = (CallerError, OperatorError, RequestValidationError, HTTPException)
+_REFUSED: Final = (
+    CallerError,
+    OperatorError,
+    StoreUnavailable,
+    RequestValidationError,
+    HTTPException,
+)
 
 
 def create_app(
-    service: JobService, *, version: str, body_bytes_max: int, hosts: tuple[str, ...] = ()
+    service: JobService,
+    *,
+    version: str,
+    body_bytes_max: int,
+    hosts: tuple[str, ...] = (),
+    door: Door | None = None,
+    quotas: Quotas | None = None,
 ) -> FastAPI:
     """Serve `service` over HTTP.
 
     `hosts` are names, as they stand in URLs, under which the host may be addressed besides the
     loopback ones: `127.0.0.5`, `[::1]`. A body of more than `body_bytes_max` bytes is refused.
+    Without a `door` everybody is let in, without `quotas` the default ones hold.
     """
     app = FastAPI(
         title="Cuttlebone",
@@ -45,7 +63,16 @@ def create_app(
     app.state.service = service
     app.state.subscribers = Subscribers()
     app.state.body_bytes_max = body_bytes_max
-    for router in (job_routes, event_routes, spec_routes, health_routes):
+    app.state.door = door or Door()
+    app.state.quotas = quotas or Quotas(Settings())
+    for router in (
+        submission_routes,
+        job_routes,
+        event_routes,
+        block_routes,
+        spec_routes,
+        health_routes,
+    ):
         app.include_router(router)
     _serve_document(app)
     for error in _REFUSED:

@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from pydantic_core import ErrorDetails
 
 from cuttlebone.errors import CallerError, FieldFault, ProblemCode
-from cuttlebone.jobs.job import Submission
+from cuttlebone.jobs.job import Priority, Submission
+from cuttlebone.jobs.journal import Recording
 from cuttlebone.settings import Limits
 from cuttlebone.text import printable
 from cuttlebone.text.json_values import pointer
@@ -18,6 +19,8 @@ from cuttlebone_abi import Json, MalformedMessage, load_json
 LABELS_MAX: Final = 16
 LABEL_KEY: Final = "[A-Za-z0-9._/-]{1,64}"
 LABEL_VALUE_CHARS_MAX: Final = 256
+SECONDS_MAX: Final = 366 * 24 * 3600
+"""A year: the longest that a job may ask to wait or to be kept."""
 
 _MEDIA_TYPE: Final = "application/json"
 
@@ -27,6 +30,7 @@ _SUBJECT: Final = re.compile("^(Input|String|Dictionary) should")
 T = TypeVar("T", bound=BaseModel)
 
 LabelKey = Annotated[str, StringConstraints(pattern=f"^{LABEL_KEY}$")]
+Seconds = Annotated[int, Field(ge=1, le=SECONDS_MAX)]
 LabelValue = Annotated[str, StringConstraints(max_length=LABEL_VALUE_CHARS_MAX)]
 
 
@@ -47,11 +51,37 @@ class SubmissionBody(BaseModel):
         json_schema_extra={"additionalProperties": False},
         description="Kept with the job, to find it again. The host gives them no meaning.",
     )
+    # Strictness would demand the enum itself, which no JSON has.
+    priority: Annotated[Priority, Field(strict=False)] = Field(
+        Priority.BATCH,
+        description="`interactive` goes before `batch`, but not before jobs that have waited long.",
+    )
+    ttl_s: Seconds | None = Field(
+        None,
+        description="How long the job is kept after its end; without it as long as the host keeps any.",
+    )
+    expires_in_s: Seconds | None = Field(
+        None,
+        description="How long the job may wait to be started; it is `timeout` after that.",
+    )
+    record: Annotated[Recording, Field(strict=False)] | None = Field(
+        None,
+        description="How much the journal keeps of commands and events; without it what the spec says.",
+    )
 
-    def submission(self) -> Submission:
+    def submission(self, *, tenant: str, job_id: str | None = None) -> Submission:
         """What the job service takes."""
         return Submission(
-            spec=self.spec, input=self.input, limits=self.limits, labels=dict(self.labels)
+            spec=self.spec,
+            input=self.input,
+            limits=self.limits,
+            labels=dict(self.labels),
+            priority=self.priority,
+            ttl_s=self.ttl_s,
+            expires_in_s=self.expires_in_s,
+            record=self.record,
+            job_id=job_id,
+            tenant=tenant,
         )
 
 
@@ -66,31 +96,40 @@ async def receive_json(request: Request, *, bytes_max: int) -> bytes:
 
     Not the framework's own limit: that one answers in plain text.
     """
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != _MEDIA_TYPE:
-        raise CallerError(
-            ProblemCode.UNSUPPORTED_MEDIA_TYPE,
-            f"send the body as `Content-Type: {_MEDIA_TYPE}`, not as {printable(media_type)!r}",
-        )
-    if "content-encoding" in request.headers:
-        raise CallerError(
-            ProblemCode.UNSUPPORTED_MEDIA_TYPE, "send the body without a `Content-Encoding`"
-        )
     too_large = CallerError(
         ProblemCode.BODY_TOO_LARGE,
         f"a body has at most {bytes_max} bytes (`body_bytes_max`); "
         "give the path of a file instead of its content",
     )
-    # The announced length only saves the trouble: what really comes is counted as well.
-    announced = request.headers.get("content-length", "0")
-    if announced.isdecimal() and int(announced) > bytes_max:
-        raise too_large
+    check_body(request, _MEDIA_TYPE, bytes_max=bytes_max, too_large=too_large)
     received = bytearray()
     async for chunk in request.stream():
         received += chunk
         if len(received) > bytes_max:
             raise too_large
     return bytes(received)
+
+
+def check_body(
+    request: Request, media_type: str, *, bytes_max: int, too_large: CallerError
+) -> None:
+    """Refuse a body by what its headers say of it.
+
+    The announced length only saves the trouble: what really comes has to be counted as well.
+    """
+    stated = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if stated != media_type:
+        raise CallerError(
+            ProblemCode.UNSUPPORTED_MEDIA_TYPE,
+            f"send the body as `Content-Type: {media_type}`, not as {printable(stated)!r}",
+        )
+    if "content-encoding" in request.headers:
+        raise CallerError(
+            ProblemCode.UNSUPPORTED_MEDIA_TYPE, "send the body without a `Content-Encoding`"
+        )
+    announced = request.headers.get("content-length", "0")
+    if announced.isdecimal() and int(announced) > bytes_max:
+        raise too_large
 
 
 def parse_body(model: type[T], data: bytes) -> T:

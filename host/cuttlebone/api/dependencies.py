@@ -1,14 +1,26 @@
-"""What routes ask for: the job service, the job of the path, a subscription to it."""
+"""What routes ask for: who asks and whether he may, the job service, the job of the path."""
 
 from collections.abc import AsyncIterator
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from fastapi import Depends, FastAPI, Path, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from cuttlebone.access import Caller, Door, Quotas, Scope
+from cuttlebone.access.door import require
 from cuttlebone.api.bodies import SubmissionBody, submission_body
 from cuttlebone.api.subscribers import Subscribers, Subscription
 from cuttlebone.jobs.job import Job
 from cuttlebone.jobs.service import JobService
+
+OWN_ID = r"^[A-Za-z0-9_-]{8,64}$"
+SHA256 = "^[0-9a-f]{64}$"
+
+_BEARER = HTTPBearer(
+    scheme_name="token",
+    description="Needed where the host has tokens; `cuttlebone token add` makes one.",
+    auto_error=False,
+)
 
 
 def subscribers_of(app: FastAPI) -> Subscribers:
@@ -27,26 +39,66 @@ async def _subscribers(request: Request) -> Subscribers:
     return subscribers_of(found)
 
 
+async def _quotas(request: Request) -> Quotas:
+    found: Quotas = request.app.state.quotas
+    return found
+
+
 JobId: TypeAlias = Annotated[str, Path(description="Id of a job.", max_length=256)]
+OwnJobId: TypeAlias = Annotated[
+    str, Path(description="An id that the client makes, unique on this host.", pattern=OWN_ID)
+]
+BlockSha256: TypeAlias = Annotated[
+    str, Path(description="SHA-256 of the wasm file, in lower-case hexadecimal.", pattern=SHA256)
+]
 SpecName: TypeAlias = Annotated[str, Path(description="Name of a spec.", max_length=256)]
 Service: TypeAlias = Annotated[JobService, Depends(_service)]
+AllQuotas: TypeAlias = Annotated[Quotas, Depends(_quotas)]
 AllSubscribers: TypeAlias = Annotated[Subscribers, Depends(_subscribers)]
 Submitted: TypeAlias = Annotated[SubmissionBody, Depends(submission_body)]
 
 
-def _job(job_id: JobId, service: Service) -> Job:
-    return service.get(job_id)
+async def _caller(
+    request: Request,
+    quotas: AllQuotas,
+    # Only for the OpenAPI document: what is no bearer token is refused with a reason, not ignored.
+    _: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)],
+) -> Caller:
+    door: Door = request.app.state.door
+    caller = door.caller(request.headers.get("authorization"))
+    quotas.count_request(caller)
+    return caller
+
+
+CurrentCaller: TypeAlias = Annotated[Caller, Depends(_caller)]
+
+
+def allowed(scope: Scope) -> Any:  # what the framework takes has no public type
+    """Let only callers with that scope through. Stands in the list of a route, so it comes first."""
+
+    async def check(caller: CurrentCaller) -> None:
+        require(caller, scope)
+
+    return Depends(check)
+
+
+def _job(job_id: JobId, service: Service, caller: CurrentCaller) -> Job:
+    return service.get(job_id, tenant=caller.tenant)
 
 
 ExistingJob: TypeAlias = Annotated[Job, Depends(_job)]
 
 
 async def _subscription(
-    job: ExistingJob, service: Service, subscribers: AllSubscribers
+    job: ExistingJob,
+    service: Service,
+    subscribers: AllSubscribers,
+    quotas: AllQuotas,
+    caller: CurrentCaller,
 ) -> AsyncIterator[Subscription]:
     # Ends with the response, not with the generator that streams it: that one may hang in the
     # middle of an event when its client goes.
-    with subscribers.subscribe(service, job.id) as subscription:
+    with quotas.stream(caller), subscribers.subscribe(service, job.id) as subscription:
         yield subscription
 
 

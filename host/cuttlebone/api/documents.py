@@ -9,7 +9,13 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from cuttlebone.api.bodies import SubmissionBody
-from cuttlebone.api.examples import EVENTS, PROBLEM_DETAILS, PROBLEM_INSTANCE, SUBMISSIONS
+from cuttlebone.api.examples import (
+    EVENTS,
+    PROBLEM_DETAILS,
+    PROBLEM_INSTANCE,
+    SUBMISSIONS,
+    WASM,
+)
 from cuttlebone.api.problems import KINDS, MEDIA_TYPE, Problem, problem_of
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone_abi import Json, dump_json, load_json
@@ -21,8 +27,16 @@ _EVERYWHERE: Final = (
     ProblemCode.BAD_REQUEST,
     ProblemCode.FORBIDDEN_HOST,
     ProblemCode.FORBIDDEN_ORIGIN,
+    ProblemCode.HEAD_TOO_LARGE,
     ProblemCode.INTERNAL,
 )
+_GUARDED: Final = (
+    ProblemCode.UNAUTHENTICATED,
+    ProblemCode.MISSING_SCOPE,
+    ProblemCode.QUOTA_EXCEEDED,
+    ProblemCode.MISCONFIGURED,
+)
+"""What every route answers that asks for a token where the host has any."""
 
 _HEADERS: Final[Mapping[str, Described]] = {
     "Location": {"description": "Path of the job.", "schema": {"type": "string"}},
@@ -30,12 +44,21 @@ _HEADERS: Final[Mapping[str, Described]] = {
         "description": "Seconds after which to look again; absent when the job has ended.",
         "schema": {"type": "integer"},
     },
+    "ETag": {
+        "description": "Changes with the job; send it as `If-None-Match`.",
+        "schema": {"type": "string"},
+    },
+    "Idempotent-Replayed": {
+        "description": "`true`: the same request made this job before.",
+        "schema": {"type": "string"},
+    },
 }
 
 _JOB_ID: Final = {"job_id": "$response.body#/id"}
 
 _TAGS: Final = (
     {"name": "jobs", "description": "Submit, follow, cancel."},
+    {"name": "blocks", "description": "Modules that specs run."},
     {"name": "specs", "description": "What can be submitted."},
     {"name": "models", "description": "What serves inference."},
     {"name": "health", "description": "For whoever watches over the host."},
@@ -63,6 +86,14 @@ def answer(
     return described if model is None else {**described, "model": model}
 
 
+def nothing(description: str, *, headers: tuple[str, ...] = ()) -> Described:
+    """Describe an answer without a body."""
+    return {
+        "description": description,
+        "headers": {name: _HEADERS[name] for name in headers},
+    }
+
+
 def event_answer() -> Described:
     """Describe a stream of events."""
     return {
@@ -71,10 +102,10 @@ def event_answer() -> Described:
     }
 
 
-def problems(*codes: ProblemCode) -> dict[int | str, Described]:
+def problems(*codes: ProblemCode, guarded: bool = True) -> dict[int | str, Described]:
     """Describe the refusals of a route, by status; those that every route has are added."""
     by_status: dict[int | str, dict[str, Json]] = {}
-    for code in dict.fromkeys((*codes, *_EVERYWHERE)):
+    for code in dict.fromkeys((*codes, *_EVERYWHERE, *(_GUARDED if guarded else ()))):
         example = problem_of(CallerError(code, PROBLEM_DETAILS[code]), PROBLEM_INSTANCE)
         by_status.setdefault(KINDS[code].status, {})[code] = example.model_dump(mode="json")
     described = {
@@ -99,6 +130,21 @@ def submission_request() -> Described:
     }
 
 
+def block_request(media_type: str) -> Described:
+    """Describe the body of an upload."""
+    return {
+        "requestBody": {
+            "required": True,
+            "content": {
+                media_type: {
+                    "schema": {"type": "string", "format": "binary"},
+                    "examples": _named({"module": WASM}),
+                }
+            },
+        }
+    }
+
+
 def openapi_document(app: FastAPI) -> Described:
     """Write the OpenAPI document of all routes of `app`."""
     document: Described = get_openapi(
@@ -116,6 +162,10 @@ def openapi_document(app: FastAPI) -> Described:
     for name, schema in by_hand["$defs"].items():
         document["components"]["schemas"].setdefault(name, schema)
     _unwrap_examples(document)
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            if "security" in operation:
+                operation["security"].append({})  # a host without tokens asks for none
     return document
 
 

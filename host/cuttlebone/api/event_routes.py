@@ -7,7 +7,8 @@ from fastapi import APIRouter, Header, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
-from cuttlebone.api.dependencies import ExistingJob, Service, ToThisJob
+from cuttlebone.access import Scope
+from cuttlebone.api.dependencies import ExistingJob, Service, ToThisJob, allowed
 from cuttlebone.api.documents import event_answer, problems
 from cuttlebone.api.following import event_stream
 from cuttlebone.api.views import job_resource
@@ -22,6 +23,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
     "/{job_id}/events",
     summary="Follow a job",
     response_class=EventSourceResponse,
+    dependencies=[allowed(Scope.READ)],
     responses={
         200: event_answer(),
         **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.BAD_REQUEST),
@@ -40,7 +42,7 @@ async def follow_job(
     ] = None,
 ) -> AsyncIterator[ServerSentEvent]:
     """Send a snapshot of the job, then its events; end after the result."""
-    place = await run_in_threadpool(service.place, job.id)
+    place = await run_in_threadpool(service.place, job)
     start = after if last_event_id is None else last_event_id
     async for event in event_stream(service, subscription, job_resource(job, place), job.id, start):
         yield event

@@ -21,6 +21,10 @@ SUBMISSIONS: Final[Mapping[str, Json]] = MappingProxyType(
             "input": {"path": "texts/tide-mill.txt", "window": 2048},
             "limits": {"time_ms": 30_000, "tokens_out": 512},
             "labels": {"team": "research"},
+            "priority": "interactive",
+            "ttl_s": 86_400,
+            "expires_in_s": 600,
+            "record": "full",
         },
     }
 )
@@ -61,12 +65,17 @@ _SUMMARY: Final[dict[str, Json]] = {
     "started_at": None,
     "finished_at": None,
     "labels": {"team": "research"},
+    "priority": "batch",
+    "ttl_s": None,
+    "expires_at": None,
+    "record": "digests",
     "cancel_requested": False,
     "links": {
         "self": _PATH,
         "events": f"{_PATH}/events",
         "result": f"{_PATH}/result",
         "cancel": f"{_PATH}/cancel",
+        "journal": f"{_PATH}/journal",
         "spec": "/v1/specs/summarize",
     },
 }
@@ -156,6 +165,47 @@ SPECS: Final[Json] = {
     ],
 }
 
+_DIGITS: Final = _DIGEST.removeprefix("sha256:")
+
+BLOCK: Final[Json] = {
+    "digest": _DIGEST,
+    "size_bytes": 8412,
+    "abi_version": 1,
+    "signature": SPEC["signature"],
+    "uploaded": True,
+    "specs": ["summarize"],
+    "links": {"self": f"/v1/blocks/{_DIGITS}"},
+}
+
+BLOCKS: Final[Json] = {"blocks": [BLOCK]}
+
+WASM: Final = "(the bytes of a wasm module)"
+
+JOURNAL: Final[Json] = {
+    "format": 1,
+    "id": _ID,
+    "spec": "summarize",
+    "recording": "digests",
+    "attempt": 1,
+    "status": "running",
+    "input": {"path": "texts/tide-mill.txt"},
+    "limits": _LIMITS,
+    "steps": [
+        {
+            "step": 1,
+            "command": "open",
+            "command_sha256": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+            "command_json": None,
+            "event_sha256": "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9",
+            "event_json": None,
+            "pieces": [],
+            "tokens_in": 0,
+            "tokens_out": 0,
+        }
+    ],
+    "envelope": None,
+}
+
 MODELS: Final[Json] = {
     "models": [
         {
@@ -169,8 +219,19 @@ MODELS: Final[Json] = {
 }
 
 HEALTH: Final[Json] = {"status": "alive", "version": "0.1.0"}
-READY: Final[Json] = {"ready": True, "reasons": []}
-NOT_READY: Final[Json] = {"ready": False, "reasons": ["the model `smollm2` is loading"]}
+_LAYERS: Final[Json] = {
+    "process": "on",
+    "rlimits": "on",
+    "no_new_privs": "on",
+    "landlock": "off: the kernel has no Landlock",
+    "seccomp": "on",
+}
+READY: Final[Json] = {"ready": True, "reasons": [], "isolation": _LAYERS}
+NOT_READY: Final[Json] = {
+    "ready": False,
+    "reasons": ["the model `smollm2` is loading"],
+    "isolation": _LAYERS,
+}
 
 PROBLEM_INSTANCE: Final = "/v1/jobs"
 PROBLEM_DETAILS: Final[Mapping[ProblemCode, str]] = MappingProxyType(
@@ -197,6 +258,34 @@ PROBLEM_DETAILS: Final[Mapping[ProblemCode, str]] = MappingProxyType(
         ),
         ProblemCode.NOT_FINAL: f"the job is running; wait for it with GET {_PATH}?wait=30",
         ProblemCode.QUEUE_FULL: "1000 jobs wait already (`jobs_waiting_max`); try again later",
+        ProblemCode.QUOTA_EXCEEDED: (
+            "more than 200 requests a second with the token agent "
+            "(`token_requests_per_s_max`); slow down"
+        ),
+        ProblemCode.JOB_EXISTS: (
+            "there is another job with the id nightly-2026-01-31; choose a new id for a new request"
+        ),
+        ProblemCode.IDEMPOTENCY_MISMATCH: (
+            "this Idempotency-Key was used for another request; use a new key for a new request"
+        ),
+        ProblemCode.UNKNOWN_BLOCK: (
+            f"no block has the SHA-256 '{_DIGITS}'; GET /v1/blocks lists them"
+        ),
+        ProblemCode.DIGEST_MISMATCH: (
+            f"the 8412 bytes that came have the SHA-256 {_DIGITS}; "
+            "send the file whose digest stands in the path"
+        ),
+        ProblemCode.BLOCK_REFUSED: (
+            "this is no usable block: it imports `env.abort`; a block may import nothing"
+        ),
+        ProblemCode.UNAUTHENTICATED: (
+            "this host asks for a token; send it as `Authorization: Bearer …` "
+            "(its operator makes one with `cuttlebone token add`)"
+        ),
+        ProblemCode.MISSING_SCOPE: (
+            "this takes a token with the scope `submit`; the token viewer has `read`"
+        ),
+        ProblemCode.HEAD_TOO_LARGE: "the head of a request has at most 64 headers",
         ProblemCode.FORBIDDEN_HOST: (
             "this host does not answer as 'example.org', only as 127.0.0.1, [::1], localhost"
         ),

@@ -49,6 +49,16 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
+def first_after(service: JobService, job_id: str, after: int) -> int:
+    """Return after which event a stream that is to go on after `after` can go on.
+
+    It is 0 where the log never came that far: then it is the log of another job of that id.
+    """
+    if after == 0 or service.events(job_id, after=after - 1):
+        return after
+    return 0 if service.events(job_id, after=0) else after
+
+
 @dataclass(frozen=True, slots=True)
 class _Look:
     """What a look at a job has found."""
@@ -73,13 +83,19 @@ async def event_stream(
     """Yield a snapshot, then the events with numbers above `after` until the result.
 
     It ends early when the host stops, and when a slow reader is overtaken by the host's
-    forgetting of the job; each is said.
+    forgetting of the job; each is said. So is every event that cannot be had.
     """
     yield ServerSentEvent(event="snapshot", raw_data=_data(snapshot))
+    start = await run_in_threadpool(first_after, service, job_id, after)
+    if start != after:
+        yield _gap(after, start + 1)
+        after = start
     while True:
         subscription.begin_look()
         found = await run_in_threadpool(_look, service, job_id, after)
         for event in found.events:
+            if event.number != after + 1:
+                yield _gap(after, event.number)
             yield ServerSentEvent(
                 id=str(event.number), event=event.kind, raw_data=_data(event.data)
             )
@@ -90,12 +106,17 @@ async def event_stream(
             yield ServerSentEvent(comment="the host is stopping", retry=RECONNECT_MS)
             return
         if found.forgotten:
-            yield ServerSentEvent(event="gap", raw_data=_data({"after": after}))
+            yield _gap(after, None)
             return
         if not found.events:
             if found.ended:
                 return
             await subscription.changed()
+
+
+def _gap(after: int, following: int | None) -> ServerSentEvent:
+    """Say that events are missing after one, up to a following one or to the end."""
+    return ServerSentEvent(event="gap", raw_data=_data({"after": after, "next": following}))
 
 
 def _data(value: Json | BaseModel) -> str:

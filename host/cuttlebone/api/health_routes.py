@@ -15,7 +15,7 @@ router = APIRouter(tags=["health"])
     "/healthz",
     summary="Is the host alive?",
     response_model=Health,
-    responses={200: answer("It is.", {"alive": HEALTH}), **problems()},
+    responses={200: answer("It is.", {"alive": HEALTH}), **problems(guarded=False)},
 )
 async def show_health(request: Request) -> Response:
     """Answer as long as the event loop turns, without asking anything else."""
@@ -29,11 +29,15 @@ async def show_health(request: Request) -> Response:
     responses={
         200: answer("It can.", {"ready": READY}),
         503: answer("It cannot, for these reasons.", {"not_ready": NOT_READY}, ReadinessResource),
-        **problems(),
+        **problems(guarded=False),
     },
 )
 def show_readiness(service: Service) -> Response:
     """Answer 503 with all reasons while a model is not ready."""
     found = service.readiness()
-    status = 200 if found.ready else 503
-    return ExactJson(ReadinessResource(ready=found.ready, reasons=found.reasons), status)
+    layers = {
+        layer: "on" if missing is None else f"off: {missing}"
+        for layer, missing in found.layers.items()
+    }
+    body = ReadinessResource(ready=found.ready, reasons=found.reasons, isolation=layers)
+    return ExactJson(body, 200 if found.ready else 503)

@@ -1,24 +1,31 @@
-"""Routes of jobs: submit, show, wait, list, cancel, result."""
+"""Routes of jobs: list, show, wait, cancel, result, journal, forget."""
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
+from cuttlebone.access import Scope
 from cuttlebone.api.bodies import LABEL_KEY, LABEL_VALUE_CHARS_MAX
 from cuttlebone.api.cursors import cursor_after, read_cursor
-from cuttlebone.api.dependencies import AllSubscribers, ExistingJob, JobId, Service, Submitted
-from cuttlebone.api.documents import answer, problems, submission_request
-from cuttlebone.api.examples import ENVELOPES, JOB_PAGE, JOBS
+from cuttlebone.api.dependencies import (
+    AllQuotas,
+    AllSubscribers,
+    CurrentCaller,
+    ExistingJob,
+    Service,
+    allowed,
+)
+from cuttlebone.api.documents import answer, nothing, problems
+from cuttlebone.api.examples import ENVELOPES, JOB_PAGE, JOBS, JOURNAL
 from cuttlebone.api.following import until_final
 from cuttlebone.api.resources import JobPage, JobResource
-from cuttlebone.api.views import ExactJson, job_path, job_resource, job_summary
+from cuttlebone.api.views import RETRY_AFTER_S, ExactJson, job_answer, job_path, job_summary
 from cuttlebone.errors import CallerError, ProblemCode
-from cuttlebone.jobs.job import Job, JobFilter
-from cuttlebone.jobs.service import JobService
+from cuttlebone.jobs.job import JobFilter
+from cuttlebone.jobs.recorded import RecordedJob
 from cuttlebone_abi import Envelope, JobStatus
 
-RETRY_AFTER_S: Final = 1
-"""When to look again at a job that has not ended."""
 WAIT_S_MAX: Final = 60
 JOBS_LISTED_DEFAULT: Final = 50
 JOBS_LISTED_MAX: Final = 200
@@ -26,44 +33,11 @@ JOBS_LISTED_MAX: Final = 200
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
 
-@router.post(
-    "",
-    status_code=202,
-    summary="Submit a job",
-    response_model=JobResource,
-    responses={
-        202: answer(
-            "Accepted.",
-            {"queued": JOBS["queued"]},
-            headers=("Location", "Retry-After"),
-            links=("show_job", "follow_job", "show_result", "cancel_job"),
-        ),
-        **problems(
-            ProblemCode.MALFORMED_JSON,
-            ProblemCode.BODY_TOO_LARGE,
-            ProblemCode.UNSUPPORTED_MEDIA_TYPE,
-            ProblemCode.INVALID_BODY,
-            ProblemCode.UNKNOWN_SPEC,
-            ProblemCode.SPEC_UNUSABLE,
-            ProblemCode.SCHEMA_VALIDATION_FAILED,
-            ProblemCode.QUEUE_FULL,
-            ProblemCode.STOPPING,
-            ProblemCode.MISCONFIGURED,
-            ProblemCode.STORE_UNAVAILABLE,
-        ),
-    },
-    openapi_extra=submission_request(),
-)
-def submit_job(body: Submitted, service: Service) -> Response:
-    """Check the input against the spec and queue the job."""
-    job = service.submit(body.submission())
-    return _shown(service, job, status=202, headers={"Location": job_path(job.id)})
-
-
 @router.get(
     "",
     summary="List jobs",
     response_model=JobPage,
+    dependencies=[allowed(Scope.READ)],
     responses={
         200: answer("Some jobs, newest first.", {"page": JOB_PAGE}),
         **problems(ProblemCode.BAD_REQUEST),
@@ -71,6 +45,7 @@ def submit_job(body: Submitted, service: Service) -> Response:
 )
 def list_jobs(
     service: Service,
+    caller: CurrentCaller,
     status: Annotated[JobStatus | None, Query(description="Only jobs that stand there.")] = None,
     spec: Annotated[
         str | None, Query(description="Only jobs of this spec.", max_length=256)
@@ -92,6 +67,7 @@ def list_jobs(
     key, _, value = (label or "").partition("=")
     found = service.find(
         JobFilter(
+            tenant=caller.tenant,
             status=status,
             spec=spec,
             label=(key, value) if label else None,
@@ -112,8 +88,10 @@ def list_jobs(
     "/{job_id}",
     summary="Show a job, or wait for its end",
     response_model=JobResource,
+    dependencies=[allowed(Scope.READ)],
     responses={
-        200: answer("The job as it stands.", JOBS, headers=("Retry-After",)),
+        200: answer("The job as it stands.", JOBS, headers=("Retry-After", "ETag")),
+        304: nothing("The job stands as it did.", headers=("ETag",)),
         **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.BAD_REQUEST),
     },
 )
@@ -122,6 +100,8 @@ async def show_job(
     job: ExistingJob,
     service: Service,
     subscribers: AllSubscribers,
+    quotas: AllQuotas,
+    caller: CurrentCaller,
     wait: Annotated[
         float,
         Query(
@@ -131,12 +111,20 @@ async def show_job(
             description="Seconds to wait for the job to end; the answer is the job either way.",
         ),
     ] = 0,
+    if_none_match: Annotated[
+        str | None,
+        Header(
+            description="`ETag` of an answer before: the job is sent only if it has changed.",
+            max_length=1024,
+        ),
+    ] = None,
 ) -> Response:
     """Answer at once, or as soon as the job ends within `wait` seconds."""
     if wait > 0:
-        with subscribers.subscribe(service, job.id) as subscription:
+        with quotas.stream(caller), subscribers.subscribe(service, job.id) as subscription:
             job = await until_final(request, service, subscription, job.id, wait)
-    return _shown(service, job)
+    shown = await run_in_threadpool(job_answer, service, job)
+    return shown.unless_known(if_none_match)
 
 
 @router.post(
@@ -144,43 +132,68 @@ async def show_job(
     status_code=202,
     summary="Cancel a job",
     response_model=JobResource,
+    dependencies=[allowed(Scope.CANCEL)],
     responses={
         202: answer("Cancelling.", {"running": JOBS["running"]}, headers=("Retry-After",)),
         200: answer("The job had ended already.", {"completed": JOBS["completed"]}, JobResource),
-        **problems(ProblemCode.UNKNOWN_JOB),
+        **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.STORE_UNAVAILABLE),
     },
 )
 def cancel_job(job: ExistingJob, service: Service) -> Response:
     """Ask for the end of a job. Repeating it does no harm."""
     if job.status.final:
-        return _shown(service, job)
-    return _shown(service, service.cancel(job.id), status=202)
+        return job_answer(service, job)
+    return job_answer(service, service.cancel(job.id), status=202)
+
+
+@router.delete(
+    "/{job_id}",
+    status_code=204,
+    summary="Forget a job",
+    response_class=Response,
+    dependencies=[allowed(Scope.CANCEL)],
+    responses={
+        204: nothing("It is wiped: input, events, journal and envelope."),
+        **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.NOT_FINAL, ProblemCode.STORE_UNAVAILABLE),
+    },
+)
+def forget_job(job: ExistingJob, service: Service) -> Response:
+    """Wipe a job that has ended."""
+    service.forget(job.id)
+    return Response(status_code=204, headers={"Cache-Control": "no-store"})
 
 
 @router.get(
     "/{job_id}/result",
     summary="Show the envelope of a job",
     response_model=Envelope,
+    dependencies=[allowed(Scope.READ)],
     responses={
         200: answer("The envelope alone.", ENVELOPES),
         **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.NOT_FINAL),
     },
 )
-def show_result(job_id: JobId, service: Service) -> Response:
+def show_result(job: ExistingJob) -> Response:
     """Answer with exactly the envelope of the guest ABI."""
-    job = service.get(job_id)
     if job.envelope is None:
         raise CallerError(
             ProblemCode.NOT_FINAL,
-            f"the job is {job.status}; wait for it with GET {job_path(job_id)}?wait=30",
+            f"the job is {job.status}; wait for it with GET {job_path(job.id)}?wait=30",
             retry_after_s=RETRY_AFTER_S,
         )
     return ExactJson(job.envelope)
 
 
-def _shown(
-    service: JobService, job: Job, *, status: int = 200, headers: dict[str, str] | None = None
-) -> Response:
-    again = {} if job.status.final else {"Retry-After": str(RETRY_AFTER_S)}
-    place = service.place(job.id) if job.status is JobStatus.QUEUED else None
-    return ExactJson(job_resource(job, place), status, {**again, **(headers or {})})
+@router.get(
+    "/{job_id}/journal",
+    summary="Show the recorded steps of a job",
+    response_model=RecordedJob,
+    dependencies=[allowed(Scope.READ)],
+    responses={
+        200: answer("The steps so far.", {"journal": JOURNAL}),
+        **problems(ProblemCode.UNKNOWN_JOB),
+    },
+)
+def show_journal(job: ExistingJob, service: Service) -> Response:
+    """Show what the block was told, whole or as digests: what a replay needs."""
+    return ExactJson(service.journal(job.id))

@@ -13,6 +13,7 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from cuttlebone.errors import CallerError, OperatorError, ProblemCode
+from cuttlebone.jobs.store import RETRY_AFTER_S, StoreUnavailable
 from cuttlebone.text import printable
 from cuttlebone_abi import dump_json
 
@@ -33,11 +34,14 @@ KINDS: Final[Mapping[ProblemCode, ProblemKind]] = MappingProxyType(
     {
         ProblemCode.BAD_REQUEST: ProblemKind(400, "The request makes no sense"),
         ProblemCode.MALFORMED_JSON: ProblemKind(400, "The body is not JSON"),
+        ProblemCode.UNAUTHENTICATED: ProblemKind(401, "The host does not know who asks"),
+        ProblemCode.MISSING_SCOPE: ProblemKind(403, "The token may not do that"),
         ProblemCode.FORBIDDEN_HOST: ProblemKind(403, "The request is addressed to another host"),
         ProblemCode.FORBIDDEN_ORIGIN: ProblemKind(403, "The request comes from a foreign web page"),
         ProblemCode.UNKNOWN_ROUTE: ProblemKind(404, "There is nothing at this path"),
         ProblemCode.UNKNOWN_JOB: ProblemKind(404, "There is no such job"),
         ProblemCode.UNKNOWN_SPEC: ProblemKind(404, "There is no such spec"),
+        ProblemCode.UNKNOWN_BLOCK: ProblemKind(404, "There is no such block"),
         ProblemCode.METHOD_NOT_ALLOWED: ProblemKind(405, "This path does not take this method"),
         ProblemCode.NOT_FINAL: ProblemKind(409, "The job has not ended yet"),
         ProblemCode.JOB_EXISTS: ProblemKind(409, "Another job has this id"),
@@ -48,12 +52,16 @@ KINDS: Final[Mapping[ProblemCode, ProblemKind]] = MappingProxyType(
         ProblemCode.IDEMPOTENCY_MISMATCH: ProblemKind(
             422, "The idempotency key belongs to another request"
         ),
+        ProblemCode.DIGEST_MISMATCH: ProblemKind(422, "The body has another digest than the path"),
+        ProblemCode.BLOCK_REFUSED: ProblemKind(422, "The body is no usable block"),
+        ProblemCode.QUOTA_EXCEEDED: ProblemKind(429, "The caller asks for too much"),
+        ProblemCode.HEAD_TOO_LARGE: ProblemKind(431, "The head of the request is too large"),
         ProblemCode.QUEUE_FULL: ProblemKind(429, "Too many jobs are waiting"),
         ProblemCode.INTERNAL: ProblemKind(500, "The host has a fault"),
         ProblemCode.SPEC_UNUSABLE: ProblemKind(503, "The spec cannot be served"),
         ProblemCode.MISCONFIGURED: ProblemKind(503, "The host is set up wrongly"),
         ProblemCode.STOPPING: ProblemKind(503, "The host is stopping"),
-        ProblemCode.STORE_UNAVAILABLE: ProblemKind(507, "The host cannot keep the job"),
+        ProblemCode.STORE_UNAVAILABLE: ProblemKind(507, "The host cannot keep anything now"),
     }
 )
 
@@ -103,6 +111,8 @@ def refusal(error: CallerError, scope: Scope) -> Response:
     instance = scope.get("raw_path", b"").decode("ascii", "replace")
     problem = problem_of(error, instance)
     headers = {"Cache-Control": "no-store"}
+    if error.code is ProblemCode.UNAUTHENTICATED:
+        headers["WWW-Authenticate"] = 'Bearer realm="cuttlebone"'
     if error.retry_after_s is not None:
         headers["Retry-After"] = str(error.retry_after_s)
     if error.code is ProblemCode.METHOD_NOT_ALLOWED:
@@ -123,6 +133,13 @@ def as_caller_error(error: Exception, request: Request) -> CallerError:
         case OperatorError():
             return CallerError(
                 ProblemCode.MISCONFIGURED, f"the operator of this host has to mend this: {error}"
+            )
+        case StoreUnavailable():
+            return CallerError(
+                ProblemCode.STORE_UNAVAILABLE,
+                f"this host cannot keep anything now: {printable(str(error))}; "
+                "nothing was changed, try again later",
+                retry_after_s=RETRY_AFTER_S,
             )
         case RequestValidationError():
             return CallerError(ProblemCode.BAD_REQUEST, _parameters(error))

@@ -4,6 +4,8 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from cuttlebone.jobs.job import Priority
+from cuttlebone.jobs.journal import Recording
 from cuttlebone.settings import Limits
 from cuttlebone_abi import Envelope, JobStatus, Json
 
@@ -21,6 +23,7 @@ class JobLinks(Resource):
     events: str
     result: str
     cancel: str
+    journal: str
     spec: str
 
 
@@ -60,6 +63,10 @@ class JobSummary(Resource):
     started_at: datetime | None
     finished_at: datetime | None
     labels: dict[str, str]
+    priority: Priority
+    ttl_s: int | None = Field(description="How long it is kept after its end, if it said so.")
+    expires_at: datetime | None = Field(description="When it ends if it has not been started.")
+    record: Recording = Field(description="How much its journal keeps.")
     cancel_requested: bool
     links: JobLinks
 
@@ -96,6 +103,30 @@ class SignatureResource(Resource):
 
     input: str
     output: str
+
+
+class BlockLinks(Resource):
+    """Where a block is, as an absolute path."""
+
+    self: str
+
+
+class KnownBlockResource(Resource):
+    """A block that this host knows."""
+
+    digest: str = Field(description="What a spec names it by: `sha256:` and 64 digits.")
+    size_bytes: int
+    abi_version: int
+    signature: SignatureResource
+    uploaded: bool = Field(description="False: it is a file that a spec names.")
+    specs: tuple[str, ...] = Field(description="Names of the specs that run it.")
+    links: BlockLinks
+
+
+class BlockList(Resource):
+    """All blocks, by digest."""
+
+    blocks: tuple[KnownBlockResource, ...]
 
 
 class GrantsResource(Resource):
@@ -170,3 +201,6 @@ class ReadinessResource(Resource):
 
     ready: bool
     reasons: tuple[str, ...] = Field(description="Why it is not ready.")
+    isolation: dict[str, str] = Field(
+        description="Each layer around a guest: `on`, or `off` and why. See docs/security.md."
+    )

@@ -1,7 +1,6 @@
-"""The HTTP server: a socket bound before anything else starts, a thread that serves, an end in time."""
+"""The HTTP server: a thread that serves on a socket which listens already, and an end in time."""
 
 import asyncio
-import errno
 import logging
 import math
 import queue
@@ -9,7 +8,6 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from ipaddress import IPv6Address, ip_address
 from types import TracebackType
 from typing import Final, Self
 
@@ -19,55 +17,14 @@ import uvloop
 from fastapi import FastAPI
 
 from cuttlebone.api.dependencies import subscribers_of
-from cuttlebone.errors import OperatorError
+from cuttlebone.api.listening import url_of
+from cuttlebone.api.protocol import KEEP_ALIVE_S, BoundedProtocol
 from cuttlebone.signals import on_stop_signal
-from cuttlebone.text import printable
-from cuttlebone.text.addresses import address, in_url, is_loopback
-
-BACKLOG: Final = 2048
 
 _JOIN_MARGIN_S: Final = 5.0
 """What the server may take beyond its grace period before it is given up."""
 
 _log = structlog.get_logger(__name__)
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Open the socket of a server; port 0 takes a free one. Raises OperatorError.
-
-    It listens at once, so that a busy port is known, and a client can connect, before anything
-    else of the host has started. Only loopback addresses: nobody has to identify himself yet.
-    """
-    parsed = address(host)
-    if parsed is None:
-        raise OperatorError(
-            f"{printable(host)!r} is no address to listen on; "
-            "give --host an IP address such as 127.0.0.1"
-        )
-    if not is_loopback(parsed):
-        raise OperatorError(
-            f"{parsed} can be reached from other machines, and this host asks nobody who he is; "
-            "give --host 127.0.0.1"
-        )
-    family = socket.AF_INET6 if isinstance(parsed, IPv6Address) else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((str(parsed), port))
-        listener.listen(BACKLOG)
-    except OSError as error:
-        listener.close()
-        raise _cannot_listen(f"{in_url(parsed)}:{port}", error) from None
-    return listener
-
-
-def _cannot_listen(where: str, error: OSError) -> OperatorError:
-    if error.errno == errno.EADDRINUSE:
-        return OperatorError(
-            f"{where} is in use by another program; "
-            "stop that one, or give --port with another number (0 takes a free one)"
-        )
-    return OperatorError(f"cannot listen on {where}: {error.strerror}")
 
 
 class HttpServer:
@@ -77,20 +34,26 @@ class HttpServer:
     when the server has ended; once that has happened no request is answered any more.
     """
 
-    def __init__(self, app: FastAPI, listener: socket.socket, *, grace_s: float) -> None:
+    def __init__(
+        self,
+        app: FastAPI,
+        listener: socket.socket,
+        *,
+        grace_s: float,
+        protocol: type[BoundedProtocol] = BoundedProtocol,
+    ) -> None:
         """After a stop, requests under way have `grace_s` to end; waits and streams end at once."""
         self._listener = listener
         self._grace_s = grace_s
         self._subscribers = subscribers_of(app)
-        self._server = uvicorn.Server(_config(app, grace_s))
+        self._server = uvicorn.Server(_config(app, grace_s, protocol))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._started = threading.Event()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="http", daemon=True)
         # A queue that may be written to in a signal handler, unlike an Event.
         self._wishes: queue.SimpleQueue[None] = queue.SimpleQueue()
-        bound, port = listener.getsockname()[:2]
-        self.url = f"http://{in_url(ip_address(bound))}:{port}"
+        self.url = url_of(listener)
 
     def start(self) -> None:
         """Begin to serve; return when requests are answered."""
@@ -151,10 +114,11 @@ class HttpServer:
         await self._server.serve(sockets=[self._listener])
 
 
-def _config(app: FastAPI, grace_s: float) -> uvicorn.Config:
+def _config(app: FastAPI, grace_s: float, protocol: type[BoundedProtocol]) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="httptools",
+        http=protocol,
+        timeout_keep_alive=KEEP_ALIVE_S,
         ws="none",
         lifespan="off",
         # It would log paths and tracebacks in a form of its own; the host logs its faults itself.

@@ -2,14 +2,15 @@
 
 from fastapi import APIRouter, Response
 
-from cuttlebone.api.dependencies import Service, SpecName
+from cuttlebone.access import Scope
+from cuttlebone.api.dependencies import Service, SpecName, allowed
 from cuttlebone.api.documents import answer, problems
 from cuttlebone.api.examples import MODELS, SPEC, SPECS
 from cuttlebone.api.resources import ModelList, SpecList, SpecResource
 from cuttlebone.api.views import ExactJson, model_resource, spec_resource, unusable_specs
 from cuttlebone.errors import ProblemCode
 
-router = APIRouter(prefix="/v1")
+router = APIRouter(prefix="/v1", dependencies=[allowed(Scope.READ)])
 
 
 @router.get(

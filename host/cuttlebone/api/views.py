@@ -1,18 +1,22 @@
 """Jobs, specs and models, as the service knows them, made into resources and responses."""
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from fastapi import Response
 from pydantic import BaseModel
 
 from cuttlebone.api.resources import (
     AccountingResource,
+    BlockLinks,
     BlockResource,
     GrantsResource,
     JobLinks,
     JobResource,
     JobSummary,
+    KnownBlockResource,
     ModelResource,
     QueueResource,
     SignatureResource,
@@ -20,10 +24,14 @@ from cuttlebone.api.resources import (
     SpecResource,
     UnusableSpec,
 )
+from cuttlebone.jobs.blocks import DIGEST_PREFIX
 from cuttlebone.jobs.catalog import LoadedSpec
 from cuttlebone.jobs.job import Job, QueuePlace
-from cuttlebone.jobs.service import ModelStatus
-from cuttlebone_abi import dump_json
+from cuttlebone.jobs.service import JobService, KnownBlock, ModelStatus
+from cuttlebone_abi import JobStatus, dump_json
+
+RETRY_AFTER_S: Final = 1
+"""When to look again at a job that has not ended."""
 
 
 class ExactJson(Response):
@@ -37,6 +45,20 @@ class ExactJson(Response):
         super().__init__(
             dump_json(content), status, {"Cache-Control": "no-store", **(headers or {})}
         )
+
+    def unless_known(self, if_none_match: str | None) -> Response:
+        """Answer with a tag of the content, and without the content to whoever has that tag already.
+
+        It is not to be used without asking again, which `no-cache` says.
+        """
+        tag = f'"{hashlib.sha256(self.body).hexdigest()[:32]}"'
+        self.headers.update({"ETag": tag, "Cache-Control": "private, no-cache"})
+        known = {one.strip().removeprefix("W/") for one in (if_none_match or "").split(",")}
+        if not known & {tag, "*"}:
+            return self
+        kept = ("etag", "cache-control", "retry-after")
+        headers = {name: self.headers[name] for name in kept if name in self.headers}
+        return Response(status_code=304, headers=headers)
 
 
 def job_path(job_id: str) -> str:
@@ -56,12 +78,17 @@ def job_summary(job: Job) -> JobSummary:
         started_at=job.started_at,
         finished_at=job.finished_at,
         labels=dict(job.labels),
+        priority=job.priority,
+        ttl_s=job.ttl_s,
+        expires_at=job.expires_at,
+        record=job.recording,
         cancel_requested=job.cancel_requested,
         links=JobLinks(
             self=path,
             events=f"{path}/events",
             result=f"{path}/result",
             cancel=f"{path}/cancel",
+            journal=f"{path}/journal",
             spec=spec_path,
         ),
     )
@@ -78,6 +105,15 @@ def job_resource(job: Job, place: QueuePlace | None) -> JobResource:
         accounting=None if accounting is None else AccountingResource.model_validate(accounting),
         envelope=job.envelope,
     )
+
+
+def job_answer(
+    service: JobService, job: Job, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> ExactJson:
+    """Answer with a job as it stands, and say when to look again."""
+    again = {} if job.status.final else {"Retry-After": str(RETRY_AFTER_S)}
+    place = service.place(job) if job.status is JobStatus.QUEUED else None
+    return ExactJson(job_resource(job, place), status, {**again, **(headers or {})})
 
 
 def spec_resource(loaded: LoadedSpec) -> SpecResource:
@@ -97,6 +133,22 @@ def spec_resource(loaded: LoadedSpec) -> SpecResource:
         grants=GrantsResource.model_validate(spec.capabilities),
         data_policy=spec.data_policy,
         links=SpecLinks(self=f"/v1/specs/{spec.name}", jobs=f"/v1/jobs?spec={spec.name}"),
+    )
+
+
+def block_resource(known: KnownBlock) -> KnownBlockResource:
+    """Show a block."""
+    block = known.block
+    return KnownBlockResource(
+        digest=block.digest,
+        size_bytes=block.size_bytes,
+        abi_version=block.abi_version,
+        signature=SignatureResource(
+            input=str(block.signature.input), output=str(block.signature.output)
+        ),
+        uploaded=known.uploaded,
+        specs=known.specs,
+        links=BlockLinks(self=f"/v1/blocks/{block.digest.removeprefix(DIGEST_PREFIX)}"),
     )
 
 

@@ -1,14 +1,17 @@
 """The specs that a host serves: loaded from a folder, loaded again on change, bad ones reported."""
 
+import hashlib
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from cuttlebone.errors import BlockRefused, CallerError, OperatorError, ProblemCode
 from cuttlebone.files import Grants
+from cuttlebone.jobs.blocks import BLOCK_BYTES_MAX, DIGEST_PREFIX, Admit
 from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.jobs.spec import SPEC_SUFFIXES, Spec, read_schema, read_spec
 from cuttlebone.sandbox import Block
@@ -16,9 +19,8 @@ from cuttlebone.settings import Limits
 from cuttlebone.text import printable
 from cuttlebone_abi import Json
 
-BLOCK_BYTES_MAX = 16 << 20
-
-Admit = Callable[[bytes], Block]
+BlockPath = Callable[[str], Path]
+"""Where the block of `sha256:<hex>` is kept; raises OperatorError for another form."""
 
 SpecFiles = Callable[[], Sequence[Path]]
 """Lists the spec files to serve, anew at each call."""
@@ -73,9 +75,18 @@ class Catalog:
     by `refresh`; a file with a fault serves nothing and stands in `faults`.
     """
 
-    def __init__(self, spec_files: SpecFiles, *, admit: Admit, limits_max: Limits) -> None:
+    def __init__(
+        self,
+        spec_files: SpecFiles,
+        *,
+        admit: Admit,
+        limits_max: Limits,
+        blocks: BlockPath | None = None,
+    ) -> None:
+        """`blocks` finds those that specs name by digest; without it such specs are refused."""
         self._spec_files = spec_files
         self._admit = admit
+        self._blocks = blocks or _no_blocks
         self._limits_max = limits_max
         self._entries: dict[Path, _Entry] = {}
         self._lock = threading.Lock()
@@ -134,17 +145,43 @@ class Catalog:
         stamps = [_Stamp.of(path)]
         try:
             spec = read_spec(path)
-            stamps.extend(_Stamp.of(named) for named in _files_named(spec, path.parent))
-            loaded = load_spec(spec, path, admit=self._admit, limits_max=self._limits_max)
+            stamps.extend(_Stamp.of(named) for named in self._files_named(spec, path.parent))
+            loaded = load_spec(
+                spec, path, admit=self._admit, limits_max=self._limits_max, blocks=self._blocks
+            )
         except OperatorError as error:
             return _Entry(tuple(stamps), None, str(error))
         return _Entry(tuple(stamps), loaded, None)
 
+    def _files_named(self, spec: Spec, folder: Path) -> list[Path]:
+        schemas = [schema for schema in (spec.input, spec.output) if isinstance(schema, str)]
+        named = [folder / name for name in schemas]
+        with suppress(OperatorError):  # loading says so
+            named.append(_block_path(spec, folder, self._blocks))
+        return named
 
-def load_spec(spec: Spec, path: Path, *, admit: Admit, limits_max: Limits) -> LoadedSpec:
+
+def _no_blocks(digest: str) -> Path:
+    raise OperatorError(f"{digest} is the digest of an uploaded block, and only `serve` has these")
+
+
+def _block_path(spec: Spec, folder: Path, blocks: BlockPath) -> Path:
+    if spec.block.startswith(DIGEST_PREFIX):
+        return blocks(spec.block)
+    return folder / spec.block
+
+
+def load_spec(
+    spec: Spec,
+    path: Path,
+    *,
+    admit: Admit,
+    limits_max: Limits,
+    blocks: BlockPath = _no_blocks,
+) -> LoadedSpec:
     """Open, admit and check everything that `spec` names; raise OperatorError with file and reason."""
     folder = path.absolute().parent
-    block = _admit_block(folder / spec.block, path, admit)
+    block = _admit_block(spec, path, admit, blocks)
     try:
         input_schema = read_schema(spec.input, folder)
         output_schema = read_schema(spec.output, folder)
@@ -180,14 +217,27 @@ def read_block(path: Path) -> bytes:
     return wasm
 
 
-def _admit_block(block_path: Path, spec_path: Path, admit: Admit) -> Block:
+def _admit_block(spec: Spec, spec_path: Path, admit: Admit, blocks: BlockPath) -> Block:
     try:
-        return admit(read_block(block_path))
+        return admit(_wasm_of(spec, spec_path.absolute().parent, blocks))
     except OperatorError as error:
         raise OperatorError(f"{spec_path}: {error}") from None
     except BlockRefused as error:
         faults = "".join(f"\n  - {fault}" for fault in error.faults)
-        raise OperatorError(f"{spec_path}: {block_path} is no usable block:{faults}") from None
+        raise OperatorError(f"{spec_path}: {spec.block} is no usable block:{faults}") from None
+
+
+def _wasm_of(spec: Spec, folder: Path, blocks: BlockPath) -> bytes:
+    path = _block_path(spec, folder, blocks)
+    if not spec.block.startswith(DIGEST_PREFIX):
+        return read_block(path)
+    if not path.exists():
+        raise OperatorError(f"no block {spec.block} was uploaded; PUT it to /v1/blocks first")
+    wasm = read_block(path)
+    found = hashlib.sha256(wasm).hexdigest()
+    if found != spec.block.removeprefix(DIGEST_PREFIX):
+        raise OperatorError(f"{path} has changed, its SHA-256 is {found} now; upload it again")
+    return wasm
 
 
 def spec_files_in(folder: Path) -> list[Path]:
@@ -198,11 +248,6 @@ def spec_files_in(folder: Path) -> list[Path]:
         raise OperatorError(
             f"the specs folder {folder} cannot be read: {error.strerror}; make it or give --specs DIR"
         ) from None
-
-
-def _files_named(spec: Spec, folder: Path) -> list[Path]:
-    schemas = [schema for schema in (spec.input, spec.output) if isinstance(schema, str)]
-    return [folder / name for name in (spec.block, *schemas)]
 
 
 def _repeated_names(entries: Mapping[Path, _Entry]) -> dict[Path, str]:

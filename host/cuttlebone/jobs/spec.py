@@ -47,7 +47,7 @@ class Spec(BaseModel):
     description: Annotated[str, Field(min_length=1, max_length=2000)]
     """For the agent that chooses among specs: when to use this one."""
     block: Annotated[str, Field(min_length=1)]
-    """Path of the block, relative to the spec file."""
+    """Path of the block, relative to the spec file, or `sha256:<hex>` of an uploaded one."""
     model: Annotated[str, Field(min_length=1)] | None = None
     """Role of the model; without it the jobs may not infer."""
     capabilities: Capabilities = Capabilities()

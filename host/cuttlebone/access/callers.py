@@ -1,0 +1,33 @@
+"""Who asks: a name for the log, the tenant whose jobs are seen, and what may be done."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Scope(StrEnum):
+    """What a caller may do."""
+
+    SUBMIT = "submit"
+    """Submit jobs."""
+    READ = "read"
+    """See jobs, their events and results, and what the host serves."""
+    CANCEL = "cancel"
+    """End and forget jobs."""
+    ADMIN = "admin"
+    """Upload blocks, for all tenants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who asks."""
+
+    name: str
+    """Of the token."""
+    tenant: str
+    scopes: frozenset[Scope]
+    bounded: bool = True
+    """Whether quotas hold for this caller."""
+
+
+LOCAL = Caller("local", "local", frozenset(Scope), bounded=False)
+"""Everybody, on a host that only this machine can reach and that has no tokens."""

@@ -1,0 +1,84 @@
+"""Routes of blocks: uploaded under their digest, listed, shown."""
+
+from typing import Final
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from cuttlebone.access import Scope
+from cuttlebone.api.bodies import check_body
+from cuttlebone.api.dependencies import BlockSha256, Service, allowed
+from cuttlebone.api.documents import answer, block_request, problems
+from cuttlebone.api.examples import BLOCK, BLOCKS
+from cuttlebone.api.resources import BlockList, KnownBlockResource
+from cuttlebone.api.views import ExactJson, block_resource
+from cuttlebone.errors import ProblemCode
+from cuttlebone.jobs.blocks import BLOCK_BYTES_MAX, too_large
+
+WASM: Final = "application/wasm"
+
+router = APIRouter(prefix="/v1/blocks", tags=["blocks"])
+
+
+@router.put(
+    "/{sha256}",
+    status_code=201,
+    summary="Upload a block",
+    response_model=KnownBlockResource,
+    dependencies=[allowed(Scope.ADMIN)],
+    responses={
+        201: answer("Kept.", {"block": BLOCK}),
+        200: answer("It was there already.", {"block": BLOCK}, KnownBlockResource),
+        **problems(
+            ProblemCode.BODY_TOO_LARGE,
+            ProblemCode.UNSUPPORTED_MEDIA_TYPE,
+            ProblemCode.DIGEST_MISMATCH,
+            ProblemCode.BLOCK_REFUSED,
+            ProblemCode.MISCONFIGURED,
+            ProblemCode.STORE_UNAVAILABLE,
+        ),
+    },
+    openapi_extra=block_request(WASM),
+)
+async def upload_block(request: Request, sha256: BlockSha256, service: Service) -> Response:
+    """Receive a wasm module, check its digest, admit and compile it, and keep it.
+
+    A spec runs it as `block: sha256:…`.
+    """
+    check_body(request, WASM, bytes_max=BLOCK_BYTES_MAX, too_large=too_large())
+    with service.blocks.upload(sha256) as upload:
+        async for part in request.stream():
+            await run_in_threadpool(upload.write, part)
+        _, new = await run_in_threadpool(upload.finish)
+    known = await run_in_threadpool(service.known_block, sha256)
+    return ExactJson(block_resource(known), 201 if new else 200)
+
+
+@router.get(
+    "",
+    summary="List blocks",
+    response_model=BlockList,
+    dependencies=[allowed(Scope.READ)],
+    responses={
+        200: answer("All blocks, by digest.", {"blocks": BLOCKS}),
+        **problems(ProblemCode.MISCONFIGURED),
+    },
+)
+def list_blocks(service: Service) -> Response:
+    """Show the blocks that were uploaded and those that specs run."""
+    return ExactJson(BlockList(blocks=tuple(block_resource(one) for one in service.known_blocks())))
+
+
+@router.get(
+    "/{sha256}",
+    summary="Show a block",
+    response_model=KnownBlockResource,
+    dependencies=[allowed(Scope.READ)],
+    responses={
+        200: answer("The block.", {"block": BLOCK}),
+        **problems(ProblemCode.UNKNOWN_BLOCK, ProblemCode.MISCONFIGURED),
+    },
+)
+def show_block(sha256: BlockSha256, service: Service) -> Response:
+    """Show what a block takes and gives, and which specs run it."""
+    return ExactJson(block_resource(service.known_block(sha256)))
