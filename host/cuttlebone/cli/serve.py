@@ -105,8 +105,10 @@ def _announce(url: str, service: JobService, *, as_json: bool) -> None:
     """Say where the host answers and what it serves."""
     served, faults = sorted(service.specs()), sorted(service.spec_faults().values())
     models = {one.role: one.file for one in service.models()}
+    layers = service.readiness().layers
     if as_json:
-        write_json({"url": url, "specs": served, "faults": faults, "models": models}, pretty=False)
+        facts = {"specs": served, "faults": faults, "models": models, "isolation": layers}
+        write_json({"url": url, **facts}, pretty=False)
         return
     console = stderr_console()
     console.print(Text.assemble(("cuttlebone", "bold cyan"), " answers at ", (url, "bold")))
@@ -115,6 +117,11 @@ def _announce(url: str, service: JobService, *, as_json: bool) -> None:
         console.print(Text(f"fault   {shown(fault)}", "red"), soft_wrap=True)
     for role, file in models.items():
         console.print(Text(shown(f"model   {role}: {file}")), soft_wrap=True)
+    holding = [layer for layer, missing in layers.items() if missing is None]
+    console.print(Text(f"guests  behind {', '.join(holding) or 'wasm alone'}"), soft_wrap=True)
+    for layer, missing in layers.items():
+        if missing is not None:
+            console.print(Text(shown(f"missing {layer}: {missing}"), "yellow"), soft_wrap=True)
     console.print(Text("Ctrl-C stops it", "dim"))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final, TypeAlias
 
 from cuttlebone.errors import BlockRefused, Interrupted
-from cuttlebone.sandbox import Block, GuestAccounting, GuestLimits
+from cuttlebone.sandbox import Block, GuestAccounting, GuestLimits, Layer
 from cuttlebone_abi import Json, Signature, dump_json, load_json
 
 Script: TypeAlias = Callable[["ScriptedGuest", Json], Generator[Json | bytes, dict[str, Any], None]]
@@ -100,6 +100,11 @@ class ScriptedSandbox:
         self._on_token = on_token
         self._signature = signature or Signature()
         self._names: dict[str, str] = {}
+
+    @property
+    def layers(self) -> Mapping[Layer, str | None]:
+        """A script is part of the host."""
+        return dict.fromkeys(Layer, "guests are scripts")
 
     def admit(self, wasm: bytes) -> Block:
         """Admit the name of a known script."""
