@@ -163,8 +163,9 @@ def test_targets_are_meant_for_all_buckets_of_the_intake() -> None:
 
 
 def test_a_whole_number_written_as_a_float_becomes_an_integer() -> None:
-    count = normalised({**SMALLEST, "hardware": {"gpu": "x", "count": 2.0}})["hardware"]["count"]
-    assert (count, type(count)) == (2, int)
+    filled = normalised({**SMALLEST, "intake_version": 1.0, "hardware": {"gpu": "x", "count": 2.0}})
+    for number, value in ((filled["hardware"]["count"], 2), (filled["intake_version"], 1)):
+        assert (number, type(number)) == (value, int)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +237,16 @@ def test_an_unknown_key_does_not_hide_other_faults() -> None:
         ({"candidates": {"max_engines": 9}}, ["9", "must be at most 8"]),
         ({"buckets": ["short", "short"]}, ["a list", "must not hold an item twice"]),
         ({"model": {"id": ""}}, ['""', "at least 1 character"]),
-        ({"hardware": {}}, ["missing"]),
+        ({"hardware": {}}, ["missing", "must be text"]),
+        ({"hardware": {"gpu": "x", "access": {}}}, ["missing", 'must be one of "ssh", "local"']),
+        (
+            {"hardware": {"gpu": "x", "access": {"kind": "ssh", "host": "h"}}},
+            ["missing", "must be text"],
+        ),
+        (
+            {"quality": {"budget": {"relative": {"lpips_excess_max": 1, "ssim_loss_max": 1}}}},
+            ["missing", 'must be one of "image", "tts", "stt"'],
+        ),
         ({"quality": {"noise_floor": "some"}}, ['"some"', 'must be "measure"']),
         ({"quality": {"reference": {"kind": "api"}}}, ['"api"', '"none", "endpoint"']),
     ],

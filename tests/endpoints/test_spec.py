@@ -235,3 +235,20 @@ def test_a_workload_of_another_kind_is_not_admitted() -> None:
     with pytest.raises(AdmissionRefused, match=r"infer\.ollama runs inference only") as refused:
         inference_spec_of(Workload(WorkloadKind.JOB, "j", "1"), Flavour.OLLAMA)
     assert str(refused.value.code) == "admission-refused"
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ({"runtime": "infer.ollama"}, "role: missing; this field is required: it is the name"),
+        ({"role": "r"}, "it is one of infer.llamacpp, infer.mlx-lm, infer.ollama"),
+        ({**SMALLEST, "memory": {"kv_budget_bytes": 0}}, "a whole number of bytes"),
+        ({**SMALLEST, "memory": {"weights_bytes": 0}}, "a whole number of bytes"),
+    ],
+)
+def test_a_refusal_of_what_is_missing_says_what_to_give(
+    document: dict[str, object], told: str
+) -> None:
+    with pytest.raises(MalformedSpec) as refused:
+        read_spec(document)
+    assert told in str(refused.value)

@@ -49,6 +49,20 @@ class Schema:
         properties = part.get("properties") if isinstance(part, dict) else None
         return tuple(properties) if isinstance(properties, dict) else ()
 
+    def child(self, schema_path: Path, key: str) -> dict[str, Json]:
+        """Give the schema of a key by the innermost object on a path that says anything of it."""
+        found: dict[str, Json] = {}
+        part: Json = self.root
+        for step in schema_path:
+            if isinstance(part, dict):
+                properties = part.get("properties")
+                said = properties.get(key) if isinstance(properties, dict) else None
+                found = said if isinstance(said, dict) else found
+                part = part[str(step)]
+            elif isinstance(part, list):
+                part = part[int(step)]
+        return self._resolved(found)
+
     def _properties(self, schema: dict[str, Json]) -> dict[str, Json]:
         """Give the properties of a schema, those of its conditional parts included."""
         properties: dict[str, Json] = {}
@@ -84,7 +98,7 @@ class Schema:
                     if isinstance(items, dict)
                     else value
                 )
-            case float() if schema.get("type") == "integer":
+            case float() if schema.get("type") == "integer" or isinstance(schema.get("const"), int):
                 return int(value)
             case _:
                 return value

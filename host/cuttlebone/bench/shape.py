@@ -1,7 +1,7 @@
 """The first layer of a check: a document against its JSON Schema, each breach in words."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -91,7 +91,9 @@ class Shape:
             for key in map(str, expected):
                 yield ShapeFault(path, f"unknown key {shown(key)}; known here are: {known}", key)
         elif keyword == "required":
-            yield ShapeFault((*path, str(expected)), "missing; it is required here")
+            key = str(expected)
+            wanted = _wanted(self.schema.child(tuple(error.schema_path), key))
+            yield ShapeFault((*path, key), f"missing; it is required here and must be {wanted}")
         else:
             value = _shown_at(path, error.instance)
             yield ShapeFault(path, f"{value} {self._rule(keyword, expected, error.instance)}")
@@ -100,18 +102,30 @@ class Shape:
         options = expected if isinstance(expected, list) else [expected]
         match keyword:
             case "type":
-                names = " or ".join(_OF_TYPE[str(name)] for name in options)
                 hint = "; in YAML, quote it" if options == ["string"] and value is not None else ""
-                rule = f"must be {names}{hint}"
-            case "enum":
-                rule = f"must be one of {', '.join(map(shown, options))}"
-            case "const":
-                rule = f"must be {shown(expected)}"
+                rule = f"must be {_wanted({keyword: expected})}{hint}"
+            case "enum" | "const":
+                rule = f"must be {_wanted({keyword: expected})}"
             case "pattern":
                 rule = f"must be {self._patterns.get(str(expected), expected)}"
             case _:
                 rule = _BOUNDS[keyword].format(shown(expected))
         return rule
+
+
+def _wanted(schema: Mapping[str, Json]) -> str:
+    """Say in words which values a schema is for, as far as one keyword tells."""
+    match schema:
+        case {"enum": list() as options}:
+            return f"one of {', '.join(map(shown, options))}"
+        case {"const": option}:
+            return shown(option)
+        case {"type": list() as names}:
+            return " or ".join(_OF_TYPE[str(name)] for name in names)
+        case {"type": name}:
+            return _OF_TYPE[str(name)]
+        case _:
+            return "present"
 
 
 def _walked(value: object, path: Path = ()) -> Iterator[tuple[Path, object]]:

@@ -6,13 +6,21 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from cuttlebone.endpoints.spec.refusals import MalformedSpec
-from cuttlebone.endpoints.spec.types import InferenceSpec, ServeArguments
+from cuttlebone.endpoints.spec.types import Flavour, InferenceSpec, ServeArguments
 from cuttlebone.text.json_values import Json, Path, pointer, shown, value_fault
 from cuttlebone.text.shape_faults import reason_of
 
 _KNOWN: Final = {
     (): tuple(InferenceSpec.model_fields),
     ("serve",): tuple(ServeArguments.model_fields),
+}
+
+
+_REQUIRED: Final = {
+    "role": "it is the name that consumers ask for, text of 1 to 64 bytes",
+    "runtime": f"it is one of {', '.join(Flavour)}",
+    "weights_bytes": "it is a whole number of bytes; leave out memory if nothing is known",
+    "kv_budget_bytes": "it is a whole number of bytes; leave out memory if nothing is known",
 }
 
 
@@ -49,7 +57,9 @@ def field_pointer(field: str) -> str:
 def _malformed(fault: ErrorDetails) -> MalformedSpec:
     path: Path = fault["loc"]
     reason = reason_of(fault)
-    if fault["type"] == "extra_forbidden":
+    if fault["type"] == "missing":
+        reason = f"{reason}: {_REQUIRED[str(path[-1])]}"
+    elif fault["type"] == "extra_forbidden":
         known = _KNOWN.get(tuple(map(str, path[:-1])), ())
         # Its value is not shown: what has no place here may well be the key of some API.
         reason = f"unknown key; known are {', '.join(known)}"
