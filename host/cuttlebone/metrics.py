@@ -94,7 +94,7 @@ class HostMetrics:
             self._guest.observe(guest_s)
 
     def http_answered(self, method: str, route: str, status: int, took_s: float) -> None:
-        """Count an answer. `route` is the pattern of the path, not the path."""
+        """Count an answer, status 0 for none. `route` is the pattern of the path, not the path."""
         self._requests.labels(method, route, str(status)).inc()
         self._request.labels(method, route).observe(took_s)
 

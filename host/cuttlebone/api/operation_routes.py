@@ -1,0 +1,54 @@
+"""Routes for operators: the numbers of the host, and what became of callbacks."""
+
+from typing import Any, Final
+
+from fastapi import APIRouter, Response
+
+from cuttlebone.access import Scope
+from cuttlebone.api.dependencies import ExistingJob, Service, allowed
+from cuttlebone.api.documents import answer, problems
+from cuttlebone.api.examples import DELIVERIES, METRICS
+from cuttlebone.api.resources import DeliveryList, DeliveryResource
+from cuttlebone.api.views import ExactJson
+from cuttlebone.errors import ProblemCode
+
+EXPOSITION: Final = "text/plain; version=0.0.4; charset=utf-8"
+_DESCRIBED: Final[dict[str, Any]] = {
+    "description": "The text format of Prometheus.",
+    "content": {"text/plain": {"example": METRICS, "schema": {"type": "string"}}},
+}
+
+router = APIRouter(dependencies=[allowed(Scope.READ)])
+
+
+@router.get(
+    "/metrics",
+    tags=["health"],
+    summary="Numbers for Prometheus",
+    response_class=Response,
+    responses={200: _DESCRIBED, **problems()},
+)
+def show_metrics(service: Service) -> Response:
+    """Answer with what the host counts and measures; docs/operations.md says what each is."""
+    return Response(service.metrics.exposition(), media_type=EXPOSITION)
+
+
+@router.get(
+    "/v1/jobs/{job_id}/deliveries",
+    tags=["jobs"],
+    summary="Show what was told to the callback of a job",
+    response_model=DeliveryList,
+    responses={
+        200: answer("The callback, and each attempt to tell it.", {"delivered": DELIVERIES}),
+        **problems(ProblemCode.UNKNOWN_JOB),
+    },
+)
+def list_deliveries(job: ExistingJob, service: Service) -> Response:
+    """Answer with no delivery while the job has not ended, and if it has no callback."""
+    found = service.deliveries(job.id)
+    return ExactJson(
+        DeliveryList(
+            callback_url=job.callback_url,
+            deliveries=tuple(DeliveryResource.model_validate(one) for one in found),
+        )
+    )
