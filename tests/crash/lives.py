@@ -55,7 +55,7 @@ class Lives:
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, str(Path(__file__).parent / "host.py"), *arguments],
-                env={**os.environ, "PYTHONPATH": str(TESTS)},
+                env={**os.environ, "PYTHONPATH": f"{TESTS}:{os.environ.get('PYTHONPATH', '')}"},
                 stdout=subprocess.PIPE,
                 stderr=log,
             )

@@ -131,11 +131,10 @@ class MemoryJobStore:
     def append(self, job: Job, kind: EventKind, data: Json, *, after: Callable[[], None]) -> None:
         """Add to the event log of a running attempt and call `after` once it can be read."""
         with self._lock:
-            if not self._runs(job):
-                return
-            if kind is EventKind.PROGRESS:
-                self._jobs[job.id] = replace(self._jobs[job.id], progress=data)
-            self._append(job.id, kind, data)
+            if self._runs(job):
+                if kind is EventKind.PROGRESS:
+                    self._jobs[job.id] = replace(self._jobs[job.id], progress=data)
+                self._append(job.id, kind, data)
         after()
 
     def events(self, job_id: str, *, after: int, limit: int) -> Sequence[JobEvent]:
