@@ -2,8 +2,8 @@
 
 import typer
 
-from cuttlebone.cli.block import build, cases, inspect, new
+from cuttlebone.cli.block import build, cases, check, inspect, new
 
 app = typer.Typer(help="Make, build, test and look into wasm blocks.")
-for _command in (new, build, cases, inspect):
+for _command in (new, build, check, cases, inspect):
     app.add_typer(_command.app)

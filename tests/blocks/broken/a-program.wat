@@ -1,0 +1,12 @@
+;; about: Built as a program with a main function that runs at the start.
+;; says: exports `_start`: it was built as a program with a main function
+;; mends: C: -Wl,--no-entry
+(module
+  (@producers (language "C11" "") (processed-by "clang" "18.1.0"))
+  (memory (export "memory") 1)
+  (data (i32.const 8) "\10\00\00\00\19\00\00\00")
+  (data (i32.const 16) "{\22cmd\22:\22done\22,\22result\22:1}")
+  (func (export "cf_alloc") (param i32) (result i32) (i32.const 1024))
+  (func (export "cf_init") (param i32 i32) (result i32) (i32.const 8))
+  (func (export "cf_step") (param i32 i32) (result i32) (i32.const 8))
+  (func (export "_start")))

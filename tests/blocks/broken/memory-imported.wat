@@ -1,0 +1,11 @@
+;; about: Linked with --import-memory.
+;; says: imports the memory `env.memory`
+;; mends: take out -Wl,--import-memory
+(module
+  (import "env" "memory" (memory 1))
+  (@producers (language "C11" "") (processed-by "clang" "18.1.0"))
+  (data (i32.const 8) "\10\00\00\00\19\00\00\00")
+  (data (i32.const 16) "{\22cmd\22:\22done\22,\22result\22:1}")
+  (func (export "cf_alloc") (param i32) (result i32) (i32.const 1024))
+  (func (export "cf_init") (param i32 i32) (result i32) (i32.const 8))
+  (func (export "cf_step") (param i32 i32) (result i32) (i32.const 8)))

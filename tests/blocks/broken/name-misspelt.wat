@@ -1,0 +1,10 @@
+;; about: An export with the spelling of another language.
+;; says: exports `cfInit`, which no host calls; did you mean `cf_init`?
+;; mends: letter by letter
+(module
+  (memory (export "memory") 1)
+  (data (i32.const 8) "\10\00\00\00\19\00\00\00")
+  (data (i32.const 16) "{\22cmd\22:\22done\22,\22result\22:1}")
+  (func (export "cf_alloc") (param i32) (result i32) (i32.const 1024))
+  (func (export "cfInit") (param i32 i32) (result i32) (i32.const 8))
+  (func (export "cf_step") (param i32 i32) (result i32) (i32.const 8)))

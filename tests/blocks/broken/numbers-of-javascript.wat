@@ -1,0 +1,11 @@
+;; about: AssemblyScript with f64 where a length is meant.
+;; says: exports `cf_alloc` as (f64) -> i32
+;; mends: AssemblyScript: usize or u32
+(module
+  (memory (export "memory") 1)
+  (data (i32.const 8) "\10\00\00\00\19\00\00\00")
+  (data (i32.const 16) "{\22cmd\22:\22done\22,\22result\22:1}")
+  (func (export "cf_alloc") (param f64) (result i32) (i32.const 1024))
+  (func (export "__new") (param i32 i32) (result i32) (i32.const 1024))
+  (func (export "cf_init") (param i32 i32) (result i32) (i32.const 8))
+  (func (export "cf_step") (param i32 i32) (result i32) (i32.const 8)))

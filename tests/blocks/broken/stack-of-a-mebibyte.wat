@@ -1,0 +1,11 @@
+;; about: The linker's own stack of 1 MiB and more.
+;; says: each job begins with 2097152 bytes of memory
+;; mends: -Wl,-z,stack-size=65536
+(module
+  (@producers (language "C11" "") (processed-by "clang" "18.1.0"))
+  (memory (export "memory") 32)
+  (data (i32.const 8) "\10\00\00\00\19\00\00\00")
+  (data (i32.const 16) "{\22cmd\22:\22done\22,\22result\22:1}")
+  (func (export "cf_alloc") (param i32) (result i32) (i32.const 1024))
+  (func (export "cf_init") (param i32 i32) (result i32) (i32.const 8))
+  (func (export "cf_step") (param i32 i32) (result i32) (i32.const 8)))
