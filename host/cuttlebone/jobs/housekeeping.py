@@ -6,7 +6,7 @@ from typing import Final
 
 import structlog
 
-from cuttlebone.errors import JobError
+from cuttlebone.errors import JobError, OperatorError
 from cuttlebone.jobs.events import Watchers
 from cuttlebone.jobs.job import now
 from cuttlebone.jobs.store import JobStore, StoreUnavailable
@@ -26,8 +26,17 @@ _log = structlog.get_logger(__name__)
 
 
 def recover(store: JobStore, *, attempts_max: int) -> None:
-    """Queue again what ran when the last host died, and end what has died with it too often."""
-    for job in store.recover():
+    """Queue again what ran when the last host died, and end what has died with it too often.
+
+    Raises OperatorError if the store cannot be written.
+    """
+    try:
+        recovered = store.recover()
+    except StoreUnavailable as error:
+        raise OperatorError(
+            f"the job store cannot be written: {error}; make room on its disk and start again"
+        ) from None
+    for job in recovered:
         if job.crashes < attempts_max:
             _log.info("job goes on after a crash", job=job.id, crashes=job.crashes)
             continue

@@ -26,7 +26,8 @@ class JobStore(Protocol):
     result. What a call returns is as durable as the store can make it, but for `append`.
 
     While the store cannot be written, `accept`, `request_cancel` and `forget` raise
-    StoreUnavailable and keep nothing; what job threads write is tried again until it is written.
+    StoreUnavailable and keep nothing; what job threads write is tried again until it is written
+    or, after `hurry`, raises StoreUnavailable as well: the next start finds the job still running.
     """
 
     durable: bool
@@ -123,6 +124,9 @@ class JobStore(Protocol):
 
         Each has one crash more.
         """
+
+    def hurry(self) -> None:
+        """Try nothing again from now on: the host is stopping, whether or not the disk is full."""
 
     def close(self) -> None:
         """Write what is outstanding and let go of everything."""

@@ -234,6 +234,9 @@ class MemoryJobStore:
         """Nothing survives a restart, so nothing runs at a start."""
         return ()
 
+    def hurry(self) -> None:
+        """Nothing is ever tried again."""
+
     def close(self) -> None:
         """Nothing is outstanding; what is kept can still be read."""
 

@@ -38,6 +38,7 @@ class JobThreads:
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         self._worker.running.stop_all(STOPPING)
+        self._worker.store.hurry()
         for thread in self._threads:
             thread.join()
 

@@ -19,7 +19,7 @@ from cuttlebone.jobs.queue import JobQueue
 from cuttlebone.jobs.recorder import Recorder
 from cuttlebone.jobs.runner import GUEST_FAULTS, failure_of, internal_fault, run_job
 from cuttlebone.jobs.running import RunningJobs
-from cuttlebone.jobs.store import JobStore
+from cuttlebone.jobs.store import JobStore, StoreUnavailable
 from cuttlebone.jobs.watchdog import Watchdog
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.sandbox import Block, Guest, GuestLimits
@@ -59,18 +59,28 @@ class Worker:
 
     def run(self) -> None:
         """Take jobs until the queue is closed."""
-        while (job := self.queue.take()) is not None:
-            self.watchers.wake(job.id)
-            budget = Budget(job.limits)
-            envelope, accounting = self._run_one(job, budget)
-            if budget.end is STOPPING and self.store.durable:
-                self.store.release(job)  # the next start goes on with it
-            elif self.store.finish(
-                job.id, attempt=job.attempt, envelope=envelope, accounting=accounting
-            ):
-                self._count(job, envelope, accounting)
-            self.watchers.wake(job.id)
-            _log.info("job ended", job=job.id, spec=job.spec, status=envelope.status)
+        while True:
+            try:
+                job = self.queue.take()
+                if job is None:
+                    return
+                self._see_to_its_end(job)
+            except StoreUnavailable as error:
+                # Only a host that stops is told this, see `JobStore.hurry`.
+                _log.error("what runs is left to the next start", reason=str(error))
+
+    def _see_to_its_end(self, job: Job) -> None:
+        self.watchers.wake(job.id)
+        budget = Budget(job.limits)
+        envelope, accounting = self._run_one(job, budget)
+        if budget.end is STOPPING and self.store.durable:
+            self.store.release(job)  # the next start goes on with it
+        elif self.store.finish(
+            job.id, attempt=job.attempt, envelope=envelope, accounting=accounting
+        ):
+            self._count(job, envelope, accounting)
+        self.watchers.wake(job.id)
+        _log.info("job ended", job=job.id, spec=job.spec, status=envelope.status)
 
     def _count(self, job: Job, envelope: Envelope, accounting: Accounting | None) -> None:
         if accounting is None or job.started_at is None:
@@ -86,11 +96,11 @@ class Worker:
 
     def _run_one(self, job: Job, budget: Budget) -> tuple[Envelope, Accounting | None]:
         with self.running.track(job.id, budget), self.watchdog.watch(budget):
-            # A cancel that came before the job could be tracked has left its mark in the store.
-            current = self.store.get(job.id)
-            if current is not None and current.cancel_requested:
-                budget.stop(CANCELLED)
             try:
+                # A cancel that came before the job could be tracked has left its mark in the store.
+                current = self.store.get(job.id)
+                if current is not None and current.cancel_requested:
+                    budget.stop(CANCELLED)
                 return self._drive(job, budget)
             except CallerError as error:
                 return _never_ran(ErrorCode.CAPABILITY_DENIED, error.message), None

@@ -57,16 +57,21 @@ class SqliteJobStore:
 
     def __init__(self, folder: Path, *, metrics: HostMetrics | None = None) -> None:
         """Open or make the store; raise OperatorError if it is damaged, too new or in use."""
-        self._closing = threading.Event()
+        self._hurrying = threading.Event()
         self._path = folder / FILE_NAME
         self._lock = _lock_folder(folder)
         self._writer = Writer(open_database(self._path), metrics)
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue(READERS_KEPT_MAX)
         self.deliveries = SqliteDeliveries(self._writer, self._reader)
 
+    def hurry(self) -> None:
+        """Try nothing again from now on: the host is stopping."""
+        self._hurrying.set()
+        self._writer.hurry()
+
     def close(self) -> None:
         """Write what is outstanding, close all connections, let the folder go."""
-        self._closing.set()
+        self.hurry()
         self._writer.close()
         while not self._readers.empty():
             self._readers.get_nowait().close()
@@ -225,12 +230,12 @@ class SqliteJobStore:
             return [job_of(row) for row in rows]
 
     def _insist(self, change: Change[T]) -> T:
-        """Apply a change, again and again while the store cannot be written, until it is closed."""
+        """Apply a change, again and again while the store cannot be written, until `hurry`."""
         result: T = Retrying(
             retry=retry_if_exception_type(StoreUnavailable),
             wait=wait_exponential(multiplier=0.05, max=RETRY_S_MAX),
-            stop=stop_when_event_set(self._closing),
-            sleep=sleep_using_event(self._closing),
+            stop=stop_when_event_set(self._hurrying),
+            sleep=sleep_using_event(self._hurrying),
             before_sleep=_log_unavailable,
             reraise=True,
         )(self._writer.do, change)

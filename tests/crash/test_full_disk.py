@@ -1,0 +1,196 @@
+"""A disk that fills up: refusals that say so, nothing accepted is lost, and it goes on by itself.
+
+The disk is a small tmpfs, which only root can mount.
+"""
+
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.hosted import Api, served
+from cuttlebone.errors import OperatorError
+from cuttlebone.jobs.events import EventKind
+from cuttlebone.jobs.job import Submission
+from cuttlebone.jobs.store import StoreUnavailable
+from cuttlebone.jobs.store_sqlite import SqliteJobStore
+from cuttlebone.testing import Script, ScriptedGuest
+from cuttlebone_abi import JobStatus, Json
+from hosts import BOUND_S, ended, scripted_host, until
+from jobs.test_store import accept, claimed
+from jobs.test_store_machine import ENVELOPES
+
+Commands = Generator[Json | bytes, dict[str, Any], None]
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+
+DISK_BYTES = 2 << 20
+SUBMISSIONS_MAX = 1_000
+PIECE: Json = {"text": "x" * 2_000}
+
+
+class Disk:
+    """A mounted disk, and a file on it that takes all its room."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._ballast = folder / "ballast"
+
+    def fill(self) -> None:
+        """Leave no room."""
+        with self._ballast.open("wb", buffering=0) as file:
+            try:
+                while file.write(b"\0" * 4096):
+                    pass
+            except OSError:
+                return
+
+    def free(self) -> None:
+        """Give the room back."""
+        self._ballast.unlink()
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", folder], check=True
+    )
+    yield Disk(folder)
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def echo(_guest: ScriptedGuest, value: Json) -> Commands:
+    yield {"cmd": "done", "result": value}
+
+
+class Gated:
+    """A block that reports, waits for the test, reports a lot, and ends."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+
+    def __call__(self, guest: ScriptedGuest, _value: Json) -> Commands:
+        yield {"cmd": "emit", "progress": "waiting"}
+        while not self.gate.wait(0.01):
+            guest._check()
+        for number in range(100):
+            yield {"cmd": "emit", "progress": number}
+        yield {"cmd": "done", "result": "through"}
+
+
+@pytest.fixture
+def gated(disk: Disk, tmp_path: Path) -> Iterator[tuple[Api, Gated]]:
+    specs = tmp_path / "specs"
+    specs.mkdir()
+    script = Gated()
+    scripts: dict[str, Script] = {"gated": script, "echo": echo}
+    with served(specs, scripts, state=disk.folder, jobs_running_max=1) as api:
+        yield api, script
+
+
+def fill_by_submitting(api: Api) -> list[str]:
+    """Submit until the disk is full; return what was accepted."""
+    accepted: list[str] = []
+    for number in range(SUBMISSIONS_MAX):
+        answer = api.http.post("/v1/jobs", json={"spec": "echo", "input": f"{number} {'y' * 3000}"})
+        if answer.status_code == 507:
+            assert answer.json()["code"] == "store_unavailable"
+            assert answer.headers["Retry-After"]
+            return accepted
+        assert answer.status_code == 202, answer.text
+        accepted.append(answer.json()["id"])
+    raise AssertionError(f"{SUBMISSIONS_MAX} submissions did not fill the disk")
+
+
+def test_a_submitter_is_refused_and_nothing_accepted_is_missing(
+    gated: tuple[Api, Gated], disk: Disk
+) -> None:
+    api, script = gated
+    running = api.submit("gated")
+    api.emitted(running, "waiting")
+    disk.fill()
+    accepted = fill_by_submitting(api)
+    script.gate.set()
+    disk.free()
+
+    assert api.ended(running)["envelope"]["result"] == "through"
+    told = api.host.service.events(running["id"], after=0)
+    assert [one.data for one in told if one.kind is EventKind.PROGRESS] == ["waiting", *range(100)]
+    for job_id in accepted:
+        assert api.ended({"links": {"self": f"/v1/jobs/{job_id}"}})["status"] == "completed"
+    assert api.ended(api.submit("echo", 1))["envelope"]["result"] == 1
+
+
+def test_a_host_with_a_full_disk_can_be_stopped_and_loses_nothing(
+    disk: Disk, tmp_path: Path
+) -> None:
+    specs = tmp_path / "specs"
+    specs.mkdir()
+    script = Gated()
+    with scripted_host(specs, {"gated": script}, state=disk.folder, jobs_running_max=1) as host:
+        running = host.service.submit(Submission("gated", None))
+        until(host, running, lambda job: job.progress == "waiting")
+        queued = host.service.submit(Submission("gated", None))
+        disk.fill()
+        script.gate.set()
+    disk.free()
+
+    with scripted_host(specs, {"gated": script}, state=disk.folder) as host:
+        for job in (running, queued):
+            assert ended(host, job).status is JobStatus.COMPLETED
+            told = host.service.events(job.id, after=0)
+            progress = [one.data for one in told if one.kind is EventKind.PROGRESS]
+            assert progress == ["waiting", *range(100)]
+
+
+def test_a_host_does_not_start_on_a_full_disk(disk: Disk, tmp_path: Path) -> None:
+    disk.fill()
+    with (
+        pytest.raises(OperatorError, match=r"full|No space"),
+        scripted_host(tmp_path, {"echo": echo}, state=disk.folder),
+    ):
+        pytest.fail("it started")
+
+
+@pytest.fixture
+def store(disk: Disk) -> Iterator[SqliteJobStore]:
+    made = SqliteJobStore(disk.folder)
+    yield made
+    made.close()
+
+
+def in_thread(act: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=act)
+    thread.start()
+    return thread
+
+
+def test_what_a_job_thread_writes_waits_for_room_and_keeps_its_order(
+    store: SqliteJobStore, disk: Disk
+) -> None:
+    accept(store, "a", "b")
+    running = claimed(store)
+    disk.fill()
+    while True:  # until not even the log of SQLite has room any more
+        try:
+            store.request_cancel("b")
+        except StoreUnavailable:
+            break
+    for number in range(3):
+        store.append(running, EventKind.TOKEN, {**PIECE, "n": number}, after=lambda: None)
+    ending = in_thread(
+        lambda: store.finish("a", attempt=running.attempt, envelope=ENVELOPES[0], accounting=None)
+    )
+    with pytest.raises(StoreUnavailable):
+        store.request_cancel("b")
+    disk.free()
+    ending.join(BOUND_S)
+
+    kinds = [event.kind for event in store.events("a", after=2, limit=99)]
+    assert kinds == [EventKind.TOKEN] * 3 + [EventKind.STATUS, EventKind.RESULT]
