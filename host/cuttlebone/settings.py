@@ -4,7 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final, Self
 
-from platformdirs import user_cache_path
+from platformdirs import user_cache_path, user_data_path
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -169,6 +169,11 @@ class Settings(BaseSettings):
     def _over_maxima(cls, stated: object) -> object:
         """Put the limits that are stated over the default maxima, not over what a job has by default."""
         return {**LIMITS_MAX.model_dump(), **stated} if isinstance(stated, dict) else stated
+
+    @property
+    def state_folder(self) -> Path:
+        """The folder in which `serve` keeps jobs, blocks and tokens unless it is told otherwise."""
+        return self.state or user_data_path("cuttlebone")
 
     @property
     def cache_folder(self) -> Path:

@@ -156,6 +156,9 @@ def test_a_role_that_a_roster_repeats_is_refused_and_nothing_written(
         ("roster: [", "", "parse"),
         (ROSTER, "bogus: 1", "overlay"),
         ("#" * (DOCUMENT_BYTES_MAX + 1), "sticky: {}", "too_large"),
+        # The bound cuts the last character in two.
+        ("\u00e9" * (DOCUMENT_BYTES_MAX // 2 + 1), "sticky: {}", "too_large"),
+        (ROSTER, "\u00e9" * (DOCUMENT_BYTES_MAX // 2 + 1), "overlay"),
         ("roster: [" + "{id: a}," * 257 + "]", "sticky: {}", "too_many_entries"),
     ],
 )
@@ -167,6 +170,19 @@ def test_a_roster_that_cannot_be_read_is_status_1(
     ended = cli("endpoint", "import", "roster.yaml", "--overlay", "overlay.yaml", "--json")
     assert ended.status == 1
     assert [error["code"] for error in ended.result["errors"]] == [code]
+
+
+def test_files_of_a_roster_that_are_no_text_are_named(cli: Cli, folder: Path) -> None:
+    for broken, code in (("overlay.yaml", "overlay"), ("roster.yaml", "parse")):
+        (folder / "roster.yaml").write_text(ROSTER)
+        (folder / "overlay.yaml").write_text("sticky: {}")
+        (folder / broken).write_bytes(b"a: \xff")
+        arguments = ("endpoint", "import", "roster.yaml", "--overlay", "overlay.yaml")
+        assert [error["code"] for error in cli(*arguments, "--json").result["errors"]] == [code]
+        ended = cli(*arguments)
+        assert ended.status == 1
+        assert f"{broken}: the {code.replace('parse', 'roster')} cannot be read" in ended.out
+        assert "not UTF-8" in ended.out
 
 
 def test_an_endpoint_file_that_is_broken_is_not_written_over(cli: Cli, folder: Path) -> None:

@@ -19,7 +19,9 @@ pytestmark = pytest.mark.e2e
 
 def test_a_host_says_where_it_answers_and_what_it_serves(tmp_path: Path) -> None:
     (tmp_path / "faulty.yaml").write_text("name: a\n")
-    with started("serve", "--json", "--port", "0", "--specs", str(tmp_path)) as process:
+    with started(
+        "serve", "--json", "--port", "0", "--no-state", "--specs", str(tmp_path)
+    ) as process:
         assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
         with Client(ready["url"]) as client:
@@ -34,7 +36,7 @@ def test_a_host_says_where_it_answers_and_what_it_serves(tmp_path: Path) -> None
 def test_a_person_is_told_on_stderr_and_ends_it_with_ctrl_c(
     specs: Path, terminal: Terminal
 ) -> None:
-    on_terminal = terminal("serve", "--port", "0", "--specs", str(specs))
+    on_terminal = terminal("serve", "--port", "0", "--no-state", "--specs", str(specs))
     on_terminal.read_until("Ctrl-C stops it")
     on_terminal.process.send_signal(signal.SIGINT)
     ended = on_terminal.end()
@@ -60,13 +62,13 @@ def test_jobs_survive_in_the_state_folder(cli: Cli, specs: Path, tmp_path: Path)
 def test_a_busy_port_is_said_and_nothing_starts(specs: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
-        ended = run_process("serve", "--port", port, "--specs", str(specs), "--json")
+        ended = run_process("serve", "--port", port, "--no-state", "--specs", str(specs), "--json")
     assert (ended.status, ended.out) == (2, "")
     assert f"127.0.0.1:{port} is in use" in ended.complaint["message"]
 
 
 def test_a_folder_of_specs_that_is_missing_is_said(tmp_path: Path) -> None:
-    ended = run_process("serve", "--port", "0", "--specs", str(tmp_path / "none"))
+    ended = run_process("serve", "--port", "0", "--no-state", "--specs", str(tmp_path / "none"))
     assert ended.status == 2
     assert "error: the specs folder" in ended.err
     assert "Traceback" not in ended.err

@@ -32,6 +32,7 @@ _ENTRIES: Final = (
     _Entry("jobs", "List the jobs of a running host."),
     _Entry("job", "Show, watch, cancel or export a job of a running host.", noun=True),
     _Entry("replay", "Drive a block through a recorded job, without a model."),
+    _Entry("token", "Make, list and revoke the tokens of a host.", noun=True),
     _Entry("spec", "Check spec files.", noun=True),
     _Entry("block", "Make, build, test and look into wasm blocks.", noun=True),
     _Entry("endpoint", "Check endpoint specs, import them from a roster, list them.", noun=True),

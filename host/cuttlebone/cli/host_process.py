@@ -17,8 +17,6 @@ from cuttlebone.errors import OperatorError
 
 # -P: a file in the current folder must not stand in for a module of ours.
 PROGRAM: Final = (sys.executable, "-P", "-m", "cuttlebone")
-# The state folder of the environment belongs to another host, with jobs of its own.
-STATE_VARIABLE: Final = "CUTTLEBONE_STATE"
 START_S_MAX: Final = 60
 END_S_MAX: Final = 20
 _LOG_BYTES_SHOWN: Final = 4096
@@ -56,13 +54,13 @@ def host_process(
     """
     with TemporaryFile() as log:
         process = subprocess.Popen(  # noqa: S603  # our own command line
-            [*program, "serve", "--json", "--port", "0", *arguments],
+            # A state folder would belong to another host, with jobs of its own.
+            [*program, "serve", "--json", "--port", "0", "--no-state", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
             start_new_session=True,
             preexec_fn=_bound_to(os.getpid()),  # noqa: PLW1509  # commands that do this have one thread
-            env={name: value for name, value in os.environ.items() if name != STATE_VARIABLE},
         )
         try:
             yield _url(process, log, start_s_max)

@@ -7,11 +7,12 @@ from typing import Annotated, TypeAlias
 import typer
 from rich.console import Console
 
+from cuttlebone.cli.connecting import client_of
 from cuttlebone.cli.options import DEFAULT_URL, JsonFlag, UrlOption
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import json_text, write_json, write_line
 from cuttlebone.cli.watching import EventView
-from cuttlebone.client import Client, StreamEvent
+from cuttlebone.client import StreamEvent
 from cuttlebone.errors import OperatorError
 from cuttlebone_abi import load_json
 
@@ -23,7 +24,7 @@ JobArgument: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The i
 @app.command(epilog="Example: cuttlebone job show 5f0c --url http://127.0.0.1:8420")
 def show(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFlag = False) -> None:
     """Show a job as it stands, with its envelope when it has ended."""
-    with reporting(as_json=as_json), Client(url) as client:
+    with reporting(as_json=as_json), client_of(url) as client:
         job = client.job(job_id)
     write_json(job.model_dump(mode="json"), pretty=not as_json)
 
@@ -42,7 +43,7 @@ def events(
     line, with its number, kind and data.
     """
     view = EventView(Console(markup=False, emoji=False, highlight=False))
-    with reporting(as_json=as_json), Client(url) as client, closing(view):
+    with reporting(as_json=as_json), client_of(url) as client, closing(view):
         for event in client.events(job_id, after=after):
             if as_json:
                 _write_event(event)
@@ -53,7 +54,7 @@ def events(
 @app.command(epilog="Example: cuttlebone job cancel 5f0c")
 def cancel(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFlag = False) -> None:
     """Ask for the end of a job. One that has ended already stays as it is."""
-    with reporting(as_json=as_json), Client(url) as client:
+    with reporting(as_json=as_json), client_of(url) as client:
         job = client.cancel(job_id)
     if as_json:
         write_json(job.model_dump(mode="json"), pretty=False)
@@ -80,7 +81,7 @@ def export(
     what it read of files.
     """
     with reporting(as_json=as_json):
-        with Client(url) as client:
+        with client_of(url) as client:
             document = load_json(client.journal(job_id))
         if output is None:
             write_json(document, pretty=not as_json)

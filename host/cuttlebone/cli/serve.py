@@ -1,6 +1,8 @@
 """`cuttlebone serve`: a host and its HTTP API, until a stop signal."""
 
 import logging
+import socket
+from contextlib import AbstractContextManager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -8,8 +10,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from cuttlebone.api import HttpServer, create_app, listen
-from cuttlebone.assembly import open_host
+from cuttlebone.access import Door, Quotas, TokenFile
+from cuttlebone.api import HttpServer, create_app, listen, listen_unix
+from cuttlebone.assembly import Host, open_host
 from cuttlebone.cli.host_options import IsolationOption, ModelsOption, read_models, settings_with
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.options import JsonFlag
@@ -17,7 +20,8 @@ from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import shown, write_json
 from cuttlebone.cli.watching import stderr_console
 from cuttlebone.jobs.service import JobService
-from cuttlebone.text.addresses import address, in_url
+from cuttlebone.settings import Settings
+from cuttlebone.text.addresses import address, in_url, is_loopback
 
 app = typer.Typer()
 
@@ -40,12 +44,28 @@ def serve(
         Path | None,
         typer.Option(metavar="FOLDER", help="Folder for compiled blocks. [default: the user's]"),
     ] = None,
+    socket: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH", help="Listen on this unix socket, for this user alone, not on a port."
+        ),
+    ] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--name", help="A name under which clients address the host, for proxies. Repeatable."
+        ),
+    ] = None,
     state: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Folder in which jobs survive a restart. [default: none]"
+            metavar="FOLDER",
+            help="Folder of jobs, uploaded blocks and tokens. [default: the user's]",
         ),
     ] = None,
+    no_state: Annotated[
+        bool, typer.Option("--no-state", help="Keep jobs in memory, and have no tokens.")
+    ] = False,
     isolation: IsolationOption = None,
     jobs_running_max: Annotated[
         int | None, typer.Option(min=1, help="Jobs that run at once. [default: 4]")
@@ -79,6 +99,8 @@ def serve(
             port=port,
             cache=cache,
             state=state,
+            socket=socket,
+            names=tuple(names) if names else None,
             isolation=isolation,
             jobs_running_max=jobs_running_max,
             jobs_waiting_max=jobs_waiting_max,
@@ -86,19 +108,38 @@ def serve(
             threads=threads,
             grace_s=grace_s,
         )
+        settings = settings.model_copy(
+            update={"state": None if no_state else settings.state_folder}
+        )
+        tokens = None if settings.state is None else TokenFile(settings.state)
         # Before everything else: a busy port should cost no loading of a model.
-        with listen(settings.host, settings.port) as listener, open_host(settings) as running:
-            http = HttpServer(
-                create_app(
-                    running.service,
-                    version=version("cuttlebone"),
-                    body_bytes_max=settings.body_bytes_max,
-                    hosts=_hosts(settings.host),
-                ),
-                listener,
-                grace_s=settings.grace_s,
-            )
+        with _listening(settings, tokens) as listener, open_host(settings) as running:
+            http = _server(running, tokens, listener)
             http.serve(lambda url: _announce(url, running.service, as_json=as_json))
+
+
+def _listening(
+    settings: Settings, tokens: TokenFile | None
+) -> AbstractContextManager[socket.socket]:
+    if settings.socket is not None:
+        return listen_unix(settings.socket)
+    guarded = tokens is not None and bool(tokens.tokens())
+    return listen(settings.host, settings.port, guarded=guarded)
+
+
+def _server(running: Host, tokens: TokenFile | None, listener: socket.socket) -> HttpServer:
+    settings = running.settings
+    bound = address(settings.host)
+    local = settings.socket is not None or (bound is not None and is_loopback(bound))
+    app = create_app(
+        running.service,
+        version=version("cuttlebone"),
+        body_bytes_max=settings.body_bytes_max,
+        hosts=(*settings.names, *_hosts(settings.host)),
+        door=Door(tokens, local=local),
+        quotas=Quotas(settings),
+    )
+    return HttpServer(app, listener, grace_s=settings.grace_s)
 
 
 def _announce(url: str, service: JobService, *, as_json: bool) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from cuttlebone.cli.connecting import client_of
 from cuttlebone.cli.following import follow
 from cuttlebone.cli.options import (
     DEFAULT_URL,
@@ -46,7 +47,7 @@ def submit(
     With --wait the exit status is that of `run`; Ctrl-C then ends the waiting, not the job. With
     --json the whole job is written instead of its id.
     """
-    with reporting(as_json=as_json), Client(url) as client:
+    with reporting(as_json=as_json), client_of(url) as client:
         job = client.submit(
             spec,
             read_input(stated_input),

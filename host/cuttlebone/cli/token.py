@@ -1,0 +1,106 @@
+"""`cuttlebone token`: who may use a host, kept in its state folder."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cuttlebone.access import Scope, Token, TokenFile
+from cuttlebone.cli.host_options import settings_with
+from cuttlebone.cli.options import JsonFlag
+from cuttlebone.cli.outcome import reporting
+from cuttlebone.cli.output import write_json, write_line, write_note
+
+app = typer.Typer(help="Make, list and revoke the tokens of a host.")
+
+DEFAULT_SCOPES = (Scope.SUBMIT, Scope.READ, Scope.CANCEL)
+DEFAULT_TENANT = "local"
+
+NameArgument: TypeAlias = Annotated[
+    str, typer.Argument(metavar="NAME", help="What the token is called.")
+]
+StateOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--state", metavar="FOLDER", help="State folder of the host. [default: the user's]"
+    ),
+]
+
+
+@app.command(epilog="Example: cuttlebone token add agent --scope submit --scope read")
+def add(
+    name: NameArgument,
+    *,
+    scopes: Annotated[
+        list[Scope] | None,
+        typer.Option(
+            "--scope",
+            help="What it may do; `admin` uploads blocks. Repeatable. [default: submit, read, cancel]",
+        ),
+    ] = None,
+    tenant: Annotated[
+        str, typer.Option(help="Whose jobs it sees and makes; tenants see nothing of each other.")
+    ] = DEFAULT_TENANT,
+    state: StateOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make a token and write it, this once: only its digest is kept.
+
+    From the first token on, a host asks everybody for one. A running host notices at once.
+    """
+    with reporting(as_json=as_json):
+        wanted = frozenset(scopes or DEFAULT_SCOPES)
+        secret = _file(state).add(name, tenant=tenant, scopes=wanted)
+    if as_json:
+        shown = {"name": name, "tenant": tenant, "scopes": sorted(wanted), "token": secret}
+        write_json(shown, pretty=False)
+        return
+    write_line(secret)
+    write_note("keep it now, it is shown only this once; clients take it from CUTTLEBONE_TOKEN")
+
+
+@app.command("list", epilog="Example: cuttlebone token list --json")
+def list_tokens(*, state: StateOption = None, as_json: JsonFlag = False) -> None:
+    """List the tokens of a host. They themselves are kept nowhere."""
+    with reporting(as_json=as_json):
+        tokens = _file(state).tokens() or ()
+    if as_json:
+        write_json({"tokens": [_shown(one) for one in tokens]}, pretty=False)
+        return
+    table = Table("name", "tenant", "scopes", "created", box=None, pad_edge=False)
+    for one in tokens:
+        created = one.created_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        table.add_row(one.name, one.tenant, ", ".join(sorted(one.scopes)), created)
+    Console(highlight=False, markup=False).print(table)
+
+
+@app.command(epilog="Example: cuttlebone token revoke agent")
+def revoke(name: NameArgument, *, state: StateOption = None, as_json: JsonFlag = False) -> None:
+    """Take a token back. A running host refuses it from now on; its jobs go on."""
+    with reporting(as_json=as_json):
+        file = _file(state)
+        left = file.revoke(name)
+    if as_json:
+        write_json({"revoked": name, "left": left}, pretty=False)
+        return
+    write_line(f"{name} is revoked")
+    if left == 0:
+        write_note(
+            "no token is left, so the host serves nobody; make another, or remove "
+            f"{file.path} to serve everybody on this machine again"
+        )
+
+
+def _file(state: Path | None) -> TokenFile:
+    return TokenFile(settings_with(state=state).state_folder)
+
+
+def _shown(token: Token) -> dict[str, object]:
+    return {
+        "name": token.name,
+        "tenant": token.tenant,
+        "scopes": sorted(token.scopes),
+        "created_at": token.created_at.isoformat(),
+    }
