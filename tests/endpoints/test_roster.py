@@ -119,6 +119,28 @@ def test_what_does_not_fit_the_shape_refuses_the_file(text: str, told: str) -> N
     assert told in str(refused)
 
 
+@pytest.mark.parametrize("data", [b"\xff", b"roster: []\n# \xe9", "roster: []".encode("utf-16")])
+def test_bytes_that_are_no_utf_8_are_refused_as_a_whole(data: bytes) -> None:
+    with pytest.raises(RosterRefused, match="not UTF-8") as refused:
+        import_roster(data)
+    assert refused.value.fault is RosterFault.PARSE
+    with pytest.raises(RosterRefused, match="not UTF-8") as refused:
+        read_overlay(data)
+    assert refused.value.fault is RosterFault.OVERLAY
+
+
+def test_the_bytes_of_a_file_are_as_good_as_its_text() -> None:
+    text = f"\ufeffroster:\n- {ENTRY}\n- {{id: \u00e9, backend: x}}\n"
+    assert import_roster(text.encode()) == import_roster(text)
+    overlay = "\ufeffsticky: {\u00e9: true}\n"
+    assert read_overlay(overlay.encode()) == read_overlay(overlay)
+    assert import_roster(b"roster: []\n".ljust(1 << 20, b"#")).imported == ()
+    for large in ("\u00e9" * (1 << 19) + "#", ("\u00e9" * (1 << 19)).encode() + b"\xc3"):
+        with pytest.raises(RosterRefused) as refused:
+            import_roster(large)
+        assert refused.value.fault is RosterFault.TOO_LARGE
+
+
 def test_a_byte_order_mark_and_json_are_welcome() -> None:
     text = json.dumps({"roster": [{"id": "a", "backend": "ollama", "ram_gb": 2, "port": None}]})
     (row,) = _import("\ufeff" + text).imported

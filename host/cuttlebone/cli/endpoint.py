@@ -37,7 +37,7 @@ from cuttlebone.endpoints.spec.file import (
 )
 from cuttlebone.endpoints.spec.reading import field_pointer
 from cuttlebone.errors import OperatorError
-from cuttlebone.text.documents import MalformedDocument, decoded, read_document
+from cuttlebone.text.documents import MalformedDocument, read_document
 from cuttlebone.text.json_values import Json
 
 app = typer.Typer(help="Check endpoint specs, import them from a roster, list them.")
@@ -97,9 +97,10 @@ def import_(
     roster = read_bytes(path, name="ROSTER")
     said = None if overlay_path is None else read_bytes(overlay_path, name="--overlay")
     kept = read_bytes_if_there(endpoints, name="--endpoints")
+    with _refusals(overlay_path or path, as_json=as_json):
+        overlay = None if said is None else read_overlay(said)
     with _refusals(path, as_json=as_json):
-        overlay = None if said is None else read_overlay(decoded(said))
-        result = import_roster(decoded(roster, bytes_max=len(roster)), overlay)
+        result = import_roster(roster, overlay)
         imported = [row.spec for row in result.imported]
         refuse_repeated_roles(imported)
     with _refusals(endpoints, as_json=as_json):

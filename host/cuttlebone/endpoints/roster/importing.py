@@ -64,13 +64,16 @@ class RosterImport:
         return next((entry for entry in self.imported if entry.spec.role == role), None)
 
 
-def import_roster(text: str, overlay: Overlay | None = None) -> RosterImport:
-    """Turn a roster into specs; raise RosterRefused if the file as a whole cannot be read."""
+def import_roster(given: str | bytes, overlay: Overlay | None = None) -> RosterImport:
+    """Turn a roster, its text or the bytes of its file, into specs.
+
+    Raises RosterRefused if the file as a whole cannot be read.
+    """
     said = Overlay() if overlay is None else overlay
     imported: list[Imported] = []
     skipped: list[Skipped] = []
     taken: dict[_AliasKey, str] = {}
-    for entry in read_roster(text):
+    for entry in read_roster(given):
         match _import_entry(entry, said, taken):
             case Imported() as row:
                 taken[_alias_key(row.spec.runtime, entry)] = entry.id

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from cuttlebone.endpoints.roster.refusals import RosterFault, RosterRefused
+from cuttlebone.endpoints.roster.text import text_of
 from cuttlebone.endpoints.spec.types import LatencyClass
 from cuttlebone.text import yaml_nodes
 from cuttlebone.text.json_values import MalformedDocument, shown
 from cuttlebone.text.yaml_core import scalar_value
 from cuttlebone.text.yaml_nodes import Node, Scalar, Sequence, compose
-
-OVERLAY_BYTES_MAX: Final = 1 << 20
 
 T = TypeVar("T")
 
@@ -25,20 +24,22 @@ class Overlay:
     sticky: Mapping[str, bool] = field(default_factory=dict)
 
 
-def read_overlay(text: str) -> Overlay:
-    """Read an overlay; raise RosterRefused. Role names are taken as written."""
-    if len(text.encode(errors="surrogatepass")) > OVERLAY_BYTES_MAX:
-        reason = f"the overlay has more than {OVERLAY_BYTES_MAX} bytes (1 MiB), the most"
-        raise RosterRefused(RosterFault.OVERLAY, reason)
+def read_overlay(given: str | bytes) -> Overlay:
+    """Read an overlay, its text or the bytes of its file; raise RosterRefused.
+
+    Role names are taken as written.
+    """
+    fault = RosterFault.OVERLAY
+    text = text_of(given, "overlay", too_large=fault, unreadable=fault)
     try:
-        top = _mapping(compose(text.removeprefix("\ufeff")), "an overlay")
+        top = _mapping(compose(text), "an overlay")
         return Overlay(
             excludes=_by_role(top, "excludes", _role_names),
             latency_class=_by_role(top, "latency_class", _latency_class),
             sticky=_by_role(top, "sticky", _flag),
         )
     except MalformedDocument as error:
-        raise RosterRefused(RosterFault.OVERLAY, f"the overlay cannot be read: {error}") from None
+        raise RosterRefused(fault, f"the overlay cannot be read: {error}") from None
 
 
 def _mapping(node: Node, what: str) -> dict[str, Node]:

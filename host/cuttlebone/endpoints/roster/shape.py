@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from cuttlebone.endpoints.roster.refusals import RosterFault, RosterRefused
+from cuttlebone.endpoints.roster.text import text_of
 from cuttlebone.text.json_values import MalformedDocument, shown
 from cuttlebone.text.yaml_core import scalar_value
 from cuttlebone.text.yaml_nodes import Mapping, Node, Scalar, Sequence, compose
 
-ROSTER_BYTES_MAX: Final = 1 << 20
 ENTRIES_MAX: Final = 256
 PORT_MAX: Final = 65535
 
@@ -27,13 +27,11 @@ class Entry:
     ram_gb: int | float | str | None
 
 
-def read_roster(text: str) -> tuple[Entry, ...]:
+def read_roster(given: str | bytes) -> tuple[Entry, ...]:
     """Read the entries of a roster in file order; raise RosterRefused for the whole file."""
-    if len(text.encode(errors="surrogatepass")) > ROSTER_BYTES_MAX:
-        reason = f"the roster has more than {ROSTER_BYTES_MAX} bytes (1 MiB), the most that is read"
-        raise RosterRefused(RosterFault.TOO_LARGE, reason)
+    text = text_of(given, "roster", too_large=RosterFault.TOO_LARGE, unreadable=RosterFault.PARSE)
     try:
-        top = _mapping(compose(text.removeprefix("\ufeff")), "a roster")
+        top = _mapping(compose(text), "a roster")
         listed = top.entries.get("roster", Sequence((), 1, 1))
         if not isinstance(listed, Sequence):
             raise _misshapen(listed, "roster must be a list of entries")
