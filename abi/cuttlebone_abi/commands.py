@@ -4,7 +4,7 @@ Unknown fields are ignored, so that a newer guest runs on an older host. The fie
 the six original commands (`infer`, `open`, `slice`, `emit`, `done`, `fail`) never change.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
@@ -31,20 +31,20 @@ class _Command(BaseModel):
     on_error: Literal["event"] | None = None
 
 
-class Infer(_Command):
-    """Generate text with the model of the spec; answered by `infer_done`."""
+class InferRequest(BaseModel):
+    """What to generate: the body of an `infer`."""
 
     # What the validator below checks, for readers of the JSON Schema.
     model_config = ConfigDict(
+        frozen=True,
         json_schema_extra={
             "oneOf": [
                 {"required": ["prompt"], "properties": {"prompt": {"type": "string"}}},
                 {"required": ["messages"], "properties": {"messages": {"type": "array"}}},
             ]
-        }
+        },
     )
 
-    cmd: Literal["infer"]
     prompt: str | None = None
     """One user turn, put through the chat template of the model, or sent as is with `raw`."""
     raw: StrictBool = False
@@ -63,11 +63,49 @@ class Infer(_Command):
     images: tuple[U32, ...] | None = None
 
     @model_validator(mode="after")
-    def _one_source_of_text(self) -> "Infer":
+    def _one_source_of_text(self) -> Self:
         if (self.prompt is None) == (self.messages is None):
             raise ValueError("give either `prompt` or `messages`, and not both")
         if any(not 1 <= len(text.encode()) <= STOP_STRING_BYTES_MAX for text in self.stop):
             raise ValueError(f"each stop string must have 1 to {STOP_STRING_BYTES_MAX} bytes")
+        return self
+
+
+class Infer(_Command, InferRequest):
+    """Generate text with the model of the spec; answered by `infer_done`."""
+
+    cmd: Literal["infer"]
+
+
+class InferMany(_Command):
+    """Generate several texts side by side; answered by `infer_many_done`, in the same order."""
+
+    cmd: Literal["infer_many"]
+    requests: tuple[InferRequest, ...]
+
+
+class CountTokens(_Command):
+    """Count tokens as the model of the spec does; answered by `tokens_counted`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["text"], "properties": {"text": {"type": "string"}}},
+                {"required": ["messages"], "properties": {"messages": {"type": "array"}}},
+            ]
+        }
+    )
+
+    cmd: Literal["count_tokens"]
+    text: str | None = None
+    """Counted as plain text, without a template."""
+    messages: tuple[Message, ...] | None = None
+    """Counted as the prompt that they would make."""
+
+    @model_validator(mode="after")
+    def _one_source_of_text(self) -> Self:
+        if (self.text is None) == (self.messages is None):
+            raise ValueError("give either `text` or `messages`, and not both")
         return self
 
 
@@ -132,8 +170,6 @@ class NotOffered(_Command):
         "image_op",
         "embed",
         "fetch",
-        "count_tokens",
-        "infer_many",
     ]
 
 
@@ -156,7 +192,9 @@ class Fail(BaseModel):
     message: str
 
 
-Answered: TypeAlias = Infer | Open | Slice | SliceBytes | List | Close | Emit | NotOffered
+Answered: TypeAlias = (
+    Infer | Open | Slice | SliceBytes | List | Close | Emit | InferMany | CountTokens | NotOffered
+)
 """The commands that are answered by an event."""
 
 Command: TypeAlias = Annotated[Answered | Done | Fail, Field(discriminator="cmd")]

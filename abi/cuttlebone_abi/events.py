@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
+from cuttlebone_abi.envelope import Failure
 from cuttlebone_abi.scalars import U32, U64
 
 # A host leaves no field out, so that its JSON Schema requires each of them.
@@ -68,12 +69,11 @@ FileKind: TypeAlias = Annotated[
 ]
 
 
-class InferDone(BaseModel):
-    """Answers `infer`."""
+class InferResult(BaseModel):
+    """What a generation came to."""
 
     model_config = _SENT
 
-    event: Literal["infer_done"] = "infer_done"
     text: str
     tokens_out: U32
     finish: Finish
@@ -82,6 +82,40 @@ class InferDone(BaseModel):
     """How many of `tokens_in` were not evaluated again."""
     seed: U32
     """The seed that was used, whoever chose it."""
+
+
+class InferDone(InferResult):
+    """Answers `infer`."""
+
+    event: Literal["infer_done"] = "infer_done"
+
+
+class InferFault(BaseModel):
+    """Stands in `infer_many_done` where a generation failed."""
+
+    model_config = _SENT
+
+    error: Failure
+
+
+class InferManyDone(BaseModel):
+    """Answers `infer_many`: what each of its generations came to, in the order of the requests."""
+
+    model_config = _SENT
+
+    event: Literal["infer_many_done"] = "infer_many_done"
+    results: tuple[InferResult | InferFault, ...]
+
+
+class TokensCounted(BaseModel):
+    """Answers `count_tokens`."""
+
+    model_config = _SENT
+
+    event: Literal["tokens_counted"] = "tokens_counted"
+    tokens: U32
+    context: U32
+    """Tokens that the prompt and the answer of one generation may have together."""
 
 
 class Opened(BaseModel):
@@ -167,7 +201,16 @@ class ErrorEvent(BaseModel):
 
 
 Event: TypeAlias = Annotated[
-    InferDone | Opened | Sliced | SlicedBytes | Listed | Closed | Emitted | ErrorEvent,
+    InferDone
+    | InferManyDone
+    | TokensCounted
+    | Opened
+    | Sliced
+    | SlicedBytes
+    | Listed
+    | Closed
+    | Emitted
+    | ErrorEvent,
     Field(discriminator="event"),
 ]
 """All events."""

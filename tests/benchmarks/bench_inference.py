@@ -146,11 +146,10 @@ def shared_prefix(path: Path, options: LlamaOptions, *, quick: bool) -> Row:
     for shares in (True, False):
         limits = BatchLimits(shares_prefixes=shares)
         with served(path, options, limits) as engine:
+            common = instruction(words)
             begun_s = time.perf_counter()
             generations = [
-                engine.thread.submit(
-                    request(f"{instruction(words)} {number}", max_tokens=4, job=str(number))
-                )
+                engine.thread.submit(request(f"{common} {number}", max_tokens=4, job=str(number)))
                 for number in range(jobs)
             ]
             for generation in generations:

@@ -46,6 +46,13 @@ def collect(generation: Generation) -> tuple[list[str], Outcome]:
                 return pieces, outcome
 
 
+def count(thread: InferenceThread, request: GenerationRequest) -> int:
+    """How many tokens the prompt of a request has."""
+    counter = thread.counter(BOUND_S)
+    assert counter is not None
+    return counter.count(request)
+
+
 @contextmanager
 def serving(model: FakeModel, limits: BatchLimits | None = None) -> Iterator[InferenceThread]:
     """Serve a fake model while the block runs."""

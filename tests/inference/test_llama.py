@@ -22,7 +22,7 @@ from cuttlebone.inference.llama.loading import open_model, sha256_of
 from cuttlebone.inference.model import DecodeFailed, Run, Slot, Token
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone_abi import ErrorCode, Finish, Json, load_json
-from inference.conftest import ask, collect
+from inference.conftest import ask, collect, count
 
 pytestmark = pytest.mark.model
 
@@ -348,4 +348,4 @@ def test_a_whole_conversation_fits_the_demo_models_template(demo_thread: Inferen
         "<|im_start|>assistant\n",
         4,
     )
-    assert demo_thread.count_tokens(request) == demo_thread.count_tokens(spelled)
+    assert count(demo_thread, request) == count(demo_thread, spelled)

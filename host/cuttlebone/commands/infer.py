@@ -1,7 +1,8 @@
 """`infer`: one generation, its pieces shown to the guest, its cost counted whatever happens."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Final, assert_never
 
 from cuttlebone.commands.scope import Model, Scope
@@ -18,7 +19,7 @@ from cuttlebone.inference.generation import (
     Sampling,
     Turn,
 )
-from cuttlebone_abi import ErrorCode, Finish, Infer, InferDone
+from cuttlebone_abi import ErrorCode, Finish, Infer, InferDone, InferRequest, Message
 
 Verdict = Callable[[str], bool]
 """Asks the guest whether to stop after a piece of text."""
@@ -31,8 +32,8 @@ def carry_out_infer(command: Infer, scope: Scope, verdict: Verdict | None) -> In
 
     `verdict` is None for a guest that does not want to see its tokens.
     """
-    model = _model(scope)
-    request = _request(command, scope, model, asks_verdict=verdict is not None)
+    model = granted_model(scope, "infer")
+    request = generation_request(command, scope, model, asks_verdict=verdict is not None)
     scope.budget.spend_infer_call()
     generation = model.generator.submit(request)
     scope.served_by = model.role
@@ -51,14 +52,7 @@ def carry_out_infer(command: Infer, scope: Scope, verdict: Verdict | None) -> In
     if finished.finish is Finish.LENGTH and request.max_tokens < command.max_tokens:
         raise scope.budget.tokens_out_exceeded()
     scope.tokens_cached += finished.tokens_cached
-    return InferDone(
-        text=finished.text,
-        tokens_out=finished.tokens_out,
-        finish=finished.finish,
-        tokens_in=finished.tokens_in,
-        tokens_cached=finished.tokens_cached,
-        seed=finished.seed,
-    )
+    return InferDone(**asdict(finished))
 
 
 def _let_go(generation: Generation) -> None:
@@ -92,17 +86,28 @@ def _follow(generation: Generation, scope: Scope, verdict: Verdict | None) -> Fi
                 assert_never(delivery)
 
 
-def _model(scope: Scope) -> Model:
+def granted_model(scope: Scope, command: str) -> Model:
+    """The model of the job; raise CommandError for a job that was given none."""
     if scope.model is None:
         raise CommandError(
-            ErrorCode.CAPABILITY_DENIED, "infer: this spec grants no model; name one as `model:`"
+            ErrorCode.CAPABILITY_DENIED,
+            f"{command}: this spec grants no model; name one as `model:`",
         )
     return scope.model
 
 
-def _request(
-    command: Infer, scope: Scope, model: Model, *, asks_verdict: bool
+def generation_request(
+    command: InferRequest,
+    scope: Scope,
+    model: Model,
+    *,
+    asks_verdict: bool,
+    number: int | None = None,
 ) -> GenerationRequest:
+    """What the model is asked for; raise CommandError, or JobError if no token is left to generate.
+
+    `number` tells the requests of one command apart, so that each has a seed of its own.
+    """
     for field in _NOT_SERVED:
         if getattr(command, field) is not None:
             raise CommandError(
@@ -124,14 +129,14 @@ def _request(
         turns=_turns(command),
         raw_prompt=command.prompt if command.raw else None,
         max_tokens=min(command.max_tokens, scope.budget.tokens_out_left),
-        sampling=_sampling(command, scope, model),
+        sampling=_sampling(command, scope, model, number),
         stop=command.stop,
         asks_verdict=asks_verdict,
         constraint=_constraint(command),
     )
 
 
-def _constraint(command: Infer) -> Constraint | None:
+def _constraint(command: InferRequest) -> Constraint | None:
     if command.json_schema is not None and command.grammar is not None:
         raise CommandError(
             ErrorCode.INVALID_ARGUMENT, "infer: give either `json_schema` or `grammar`, not both"
@@ -141,13 +146,13 @@ def _constraint(command: Infer) -> Constraint | None:
     return Grammar(command.grammar) if command.grammar is not None else None
 
 
-def _turns(command: Infer) -> tuple[Turn, ...] | None:
+def _turns(command: InferRequest) -> tuple[Turn, ...] | None:
     if command.messages is not None:
-        return tuple(Turn(message.role, message.content) for message in command.messages)
+        return turns_of(command.messages)
     return None if command.raw else (Turn("user", command.prompt or ""),)
 
 
-def _sampling(command: Infer, scope: Scope, model: Model) -> Sampling:
+def _sampling(command: InferRequest, scope: Scope, model: Model, number: int | None) -> Sampling:
     fields = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "seed")
     stated = {name: getattr(command, name) for name in fields}
     chosen = {
@@ -155,11 +160,16 @@ def _sampling(command: Infer, scope: Scope, model: Model) -> Sampling:
         for name, value in stated.items()
     }
     if chosen["seed"] is None:
-        chosen["seed"] = _derived_seed(scope)
+        chosen["seed"] = _derived_seed(scope, number)
     return Sampling(**chosen)
 
 
-def _derived_seed(scope: Scope) -> int:
+def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
+    """Messages of a guest as turns of a conversation."""
+    return tuple(Turn(message.role, message.content) for message in messages)
+
+
+def _derived_seed(scope: Scope, number: int | None) -> int:
     """A seed that a replay of the same job derives again."""
-    digest = hashlib.sha256(f"{scope.job}:{scope.budget.steps}".encode()).digest()
-    return int.from_bytes(digest[:4], "little")
+    name = f"{scope.job}:{scope.budget.steps}" + ("" if number is None else f":{number}")
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cuttlebone.commands.budget import Budget
 from cuttlebone.files import HandleTable
 from cuttlebone.inference.generation import Generation, GenerationRequest
+from cuttlebone.inference.prompts import TokenCounter
 from cuttlebone_abi import U32, Json, Number
 
 
@@ -26,6 +27,12 @@ class Generator(Protocol):
 
     def submit(self, request: GenerationRequest) -> Generation:
         """Accept a generation; raise CommandError before anything is spent if it cannot be served."""
+
+    def counter(self, timeout_s: float) -> TokenCounter | None:
+        """What counts tokens, once the model is loaded; None when that takes longer than `timeout_s`.
+
+        Raises CommandError if the model cannot be served.
+        """
 
 
 class InferDefaults(BaseModel):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cuttlebone.errors import CommandError
 from cuttlebone.inference.generation import Generation, GenerationRequest
+from cuttlebone.inference.prompts import TokenCounter
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.text import printable
 from cuttlebone_abi import ErrorCode
@@ -27,8 +28,15 @@ class Unserved:
 
     def submit(self, request: GenerationRequest) -> Generation:  # noqa: ARG002  # refuses them all
         """Raise CommandError."""
+        raise self._refusal()
+
+    def counter(self, timeout_s: float) -> TokenCounter | None:  # noqa: ARG002  # refuses at once
+        """Raise CommandError."""
+        raise self._refusal()
+
+    def _refusal(self) -> CommandError:
         role = printable(self.role)
-        raise CommandError(
+        return CommandError(
             ErrorCode.MODEL_LOAD_FAILED,
             f"no model is served as {role!r}; start the host with --model {role}=FILE.gguf",
         )

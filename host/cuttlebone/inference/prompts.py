@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from cuttlebone.errors import CommandError
 from cuttlebone.inference.chat import ChatTemplate, Part
@@ -22,6 +22,20 @@ class Prepared:
     form: Form | None
 
 
+class TokenCounter(Protocol):
+    """Counts tokens as one model does; for any thread."""
+
+    @property
+    def context_tokens(self) -> int:
+        """Tokens that prompt and answer of one generation may have together."""
+
+    def count(self, request: GenerationRequest) -> int:
+        """How many tokens the prompt of a request has; raise CommandError."""
+
+    def count_text(self, text: str) -> int:
+        """How many tokens plain text has, without a template; raise CommandError."""
+
+
 class PromptMaker:
     """Makes prompts for one model. Immutable; used by the submitting threads."""
 
@@ -34,6 +48,11 @@ class PromptMaker:
             if model.template is not None
             else None
         )
+
+    @property
+    def context_tokens(self) -> int:
+        """Tokens that prompt and answer of one generation may have together."""
+        return self._model.info.context_tokens
 
     def prepare(self, request: GenerationRequest) -> Prepared:
         """Do what can be done ahead; raises CommandError if the request cannot be served."""
@@ -63,8 +82,17 @@ class PromptMaker:
         self._check_bytes(request)
         return len(self._tokenise(self._parts(request)))
 
+    def count_text(self, text: str) -> int:
+        """How many tokens plain text has, without a template."""
+        self._check_size([text])
+        return len(self._model.tokenise(text, scaffold=False))
+
     def _check_bytes(self, request: GenerationRequest) -> None:
-        texts = [turn.content for turn in request.turns or ()] + [request.raw_prompt or ""]
+        self._check_size(
+            [turn.content for turn in request.turns or ()] + [request.raw_prompt or ""]
+        )
+
+    def _check_size(self, texts: Sequence[str]) -> None:
         size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
         if size > self._bytes_max:
             raise CommandError(

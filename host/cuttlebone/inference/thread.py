@@ -14,7 +14,7 @@ from cuttlebone.errors import CommandError, OperatorError
 from cuttlebone.inference.generation import CancelAsked, Generation, GenerationRequest, VerdictGiven
 from cuttlebone.inference.inbox import Inbox, Message, StopAsked, Submitted
 from cuttlebone.inference.model import Model, ModelInfo
-from cuttlebone.inference.prompts import PromptMaker, check_numbers
+from cuttlebone.inference.prompts import PromptMaker, TokenCounter, check_numbers
 from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.tick import Ticker
 from cuttlebone.text import printable
@@ -54,7 +54,7 @@ class _Loaded:
 class InferenceThread:
     """One model and the generations that it serves.
 
-    Owned by whoever made it; `submit`, `count_tokens`, `state` and `info` are for any thread. The
+    Owned by whoever made it; `submit`, `counter`, `state` and `info` are for any thread. The
     model and the `Ticker` belong to the inference thread alone, except that prompts are made by
     the submitting threads. Whatever `submit` accepts gets an outcome, also when loading fails,
     when the thread breaks and when it is stopped.
@@ -107,12 +107,18 @@ class InferenceThread:
             raise CommandError(ErrorCode.MODEL_LOAD_FAILED, self._unserved())
         return generation
 
-    def count_tokens(self, request: GenerationRequest) -> int:
-        """Count the prompt tokens that `submit` would evaluate; raise CommandError."""
+    def counter(self, timeout_s: float) -> TokenCounter | None:
+        """What counts tokens, once the model is loaded; None when that takes longer than `timeout_s`.
+
+        Raises CommandError (model_load_failed) if the model cannot be served.
+        """
+        self._settled.wait(timeout_s)
         loaded = self._loaded
-        if loaded is None:
+        if loaded is not None:
+            return loaded.prompts
+        if self._settled.is_set():
             raise CommandError(ErrorCode.MODEL_LOAD_FAILED, self._unserved())
-        return loaded.prompts.count(request)
+        return None
 
     def wait_until_settled(self, timeout_s: float | None = None) -> State:
         """Wait while the model is being loaded for the first time; answer the state then."""

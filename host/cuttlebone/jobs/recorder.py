@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 from cuttlebone.errors import JobError
 from cuttlebone.jobs.journal import JournalEntry, Recording, digest
-from cuttlebone_abi import Answered, ErrorCode, Finish, Infer, InferDone, decode_event
+from cuttlebone_abi import Answered, ErrorCode, Finish, Infer, InferDone, InferMany, decode_event
 
 JOURNAL_BYTES_MAX: Final = 64 << 20
 
@@ -79,7 +79,7 @@ class Recorder:
                 f"step {step}: before the host was restarted the block said `{entry.command}`, and "
                 f"now it says another `{command.cmd}`: was the block or its spec changed?",
             )
-        return entry if isinstance(command, Infer) and entry.event is not None else None
+        return entry if isinstance(command, Infer | InferMany) and entry.event is not None else None
 
     def listened(self, entry: JournalEntry, verdicts: Sequence[bool]) -> None:
         """Raise JobError `input_changed` if the guest stops elsewhere than before."""
@@ -112,7 +112,7 @@ class Recorder:
                 )
             return
         whole = self._full and len(reply) + len(event) <= self._bytes_left
-        dear = isinstance(command, Infer)
+        dear = isinstance(command, Infer | InferMany)
         entry = JournalEntry(
             step=step,
             command=command.cmd,

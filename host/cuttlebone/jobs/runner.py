@@ -6,9 +6,11 @@ from typing import assert_never
 import structlog
 
 from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.count_tokens import carry_out_count_tokens
 from cuttlebone.commands.emit import carry_out_emit
 from cuttlebone.commands.files import carry_out_file_command
 from cuttlebone.commands.infer import Verdict, carry_out_infer
+from cuttlebone.commands.infer_many import carry_out_infer_many
 from cuttlebone.commands.scope import Scope
 from cuttlebone.errors import BlockRefused, CommandError, Interrupted, JobError
 from cuttlebone.jobs.journal import JournalEntry
@@ -20,6 +22,7 @@ from cuttlebone_abi import (
     Cancelled,
     Close,
     Completed,
+    CountTokens,
     Done,
     Emit,
     Envelope,
@@ -30,6 +33,7 @@ from cuttlebone_abi import (
     Failed,
     Failure,
     Infer,
+    InferMany,
     Json,
     List,
     MalformedMessage,
@@ -121,8 +125,8 @@ def _answer(command: Answered, reply: bytes, guest: Guest, scope: Scope, recorde
     step, budget = scope.budget.steps, scope.budget
     recalled = recorder.recall(step, command, reply)
     if recalled is not None and recalled.event is not None:
-        if isinstance(command, Infer):
-            recorder.listened(recalled, _tell_again(recalled, guest, scope))
+        if isinstance(command, Infer | InferMany):
+            recorder.listened(recalled, _tell_again(recalled, command, guest, scope))
         return recalled.event
     spent, ear = (budget.tokens_in, budget.tokens_out), _Ear(guest)
     try:
@@ -137,9 +141,12 @@ def _answer(command: Answered, reply: bytes, guest: Guest, scope: Scope, recorde
     return data
 
 
-def _tell_again(entry: JournalEntry, guest: Guest, scope: Scope) -> list[bool]:
+def _tell_again(
+    entry: JournalEntry, command: Infer | InferMany, guest: Guest, scope: Scope
+) -> list[bool]:
     """Bring guest and budget to where a recorded generation has brought them; return its verdicts."""
-    scope.budget.spend_infer_call()
+    for _ in range(len(command.requests) if isinstance(command, InferMany) else 1):
+        scope.budget.spend_infer_call()
     scope.budget.spend_tokens(entry.tokens_in, entry.tokens_out)
     scope.served_by = "" if scope.model is None else scope.model.role
     if not guest.wants_tokens:
@@ -167,6 +174,10 @@ def _carry_out(command: Answered, ear: _Ear, scope: Scope) -> Event:
     match command:
         case Infer():
             return carry_out_infer(command, scope, ear.verdict())
+        case InferMany():
+            return carry_out_infer_many(command, scope)
+        case CountTokens():
+            return carry_out_count_tokens(command, scope)
         case Open() | Slice() | SliceBytes() | List() | Close():
             return carry_out_file_command(command, scope)
         case Emit():

@@ -1,0 +1,45 @@
+"""`count_tokens`: how much of the model's context a text takes, before anything is spent on it."""
+
+import time
+from typing import Final
+
+from cuttlebone.commands.infer import granted_model, turns_of
+from cuttlebone.commands.scope import Scope
+from cuttlebone.inference.generation import GenerationRequest
+from cuttlebone_abi import CountTokens, TokensCounted
+
+LOOK_S: Final = 0.1
+"""How often a job that waits for its model looks whether it was stopped."""
+
+
+def carry_out_count_tokens(command: CountTokens, scope: Scope) -> TokensCounted:
+    """Count; raise CommandError, or JobError when the job is stopped while the model is loading."""
+    model = granted_model(scope, "count_tokens")
+    with scope.budget.waiting_for(_Waiting()):
+        while (counter := model.generator.counter(LOOK_S)) is None:
+            scope.budget.check()
+    if command.messages is None:
+        tokens = counter.count_text(command.text or "")
+    else:
+        tokens = counter.count(
+            GenerationRequest(
+                job=scope.job,
+                tenant=scope.tenant,
+                turns=turns_of(command.messages),
+                raw_prompt=None,
+                max_tokens=1,
+            )
+        )
+    return TokensCounted(tokens=tokens, context=counter.context_tokens)
+
+
+class _Waiting:
+    """Waiting from now on."""
+
+    def __init__(self) -> None:
+        self._since_s = time.monotonic()
+
+    @property
+    def waited_s(self) -> float:
+        """Seconds so far."""
+        return time.monotonic() - self._since_s

@@ -1,0 +1,247 @@
+"""`infer_many` and `count_tokens` over a real inference thread with a scripted model."""
+
+import threading
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.infer_many import REQUESTS_MAX
+from cuttlebone.commands.scope import InferDefaults, Model, Scope
+from cuttlebone.errors import JobError, OperatorError
+from cuttlebone.files import Grants, HandleTable
+from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.jobs.runner import run_job
+from cuttlebone.jobs.shapes import Shapes
+from cuttlebone.settings import Limits
+from cuttlebone.testing import FakeModel, ScriptedGuest
+from cuttlebone_abi import Cancelled, Completed, Envelope, ErrorCode, Failed, Json, Signature
+
+Commands = Generator[Json | bytes, dict[str, Any], None]
+BOUND_S = 20.0
+
+
+class Deaf:
+    """An event sink that expects nothing."""
+
+    def progress(self, value: Json) -> None:
+        raise AssertionError(f"nobody emits here, but {value} came")
+
+    def token(self, text: str) -> None:
+        raise AssertionError(f"pieces of many generations would mix, but {text} came")
+
+
+@pytest.fixture
+def model() -> FakeModel:
+    return FakeModel({"count": "one two three", "story": "once " * 30}, context_tokens=200)
+
+
+@pytest.fixture
+def thread(model: FakeModel) -> Iterator[InferenceThread]:
+    serving = InferenceThread(lambda: model)
+    serving.start()
+    serving.wait_until_settled(BOUND_S)
+    yield serving
+    model.release()
+    serving.stop()
+
+
+@pytest.fixture
+def grants(tmp_path: Path) -> Iterator[Grants]:
+    with Grants.resolve(tmp_path, []) as found:
+        yield found
+
+
+def scope(thread: InferenceThread, grants: Grants, *, granted: bool = True, **limits: int) -> Scope:
+    return Scope(
+        job="a-job",
+        tenant="local",
+        files=HandleTable(grants, handles_max=1, window_bytes_max=4),
+        model=Model("small", thread, InferDefaults()) if granted else None,
+        events=Deaf(),
+        budget=Budget(Limits(**limits)),
+    )
+
+
+def run(command: dict[str, Any], scope: Scope) -> tuple[dict[str, Any], Envelope]:
+    """Run one command as a job; answer its event, if there was one, and the envelope."""
+    events: list[dict[str, Any]] = [{}]
+
+    def script(_guest: ScriptedGuest, _value: Json) -> Commands:
+        events.append((yield command))
+        yield {"cmd": "done", "result": None}
+
+    guest = ScriptedGuest(script, on_token=lambda _piece: True)
+    envelope = run_job(guest, scope, Shapes(Signature()), None)
+    return events[-1], envelope
+
+
+def many(*prompts: str, max_tokens: int = 20) -> dict[str, Any]:
+    requests = [{"prompt": prompt, "max_tokens": max_tokens} for prompt in prompts]
+    return {"cmd": "infer_many", "requests": requests}
+
+
+def test_results_come_in_the_order_of_the_requests(thread: InferenceThread, grants: Grants) -> None:
+    event, envelope = run(many("count", "anything", "count again"), scope(thread, grants))
+
+    assert [result["text"] for result in event["results"]] == [
+        "one two three",
+        "ok",
+        "one two three",
+    ]
+    assert isinstance(envelope, Completed)
+    assert envelope.usage.tokens_in == sum(result["tokens_in"] for result in event["results"])
+    assert envelope.usage.tokens_out == sum(result["tokens_out"] for result in event["results"])
+
+
+def test_what_the_prompts_begin_with_is_evaluated_once(
+    thread: InferenceThread, grants: Grants, model: FakeModel
+) -> None:
+    common = "answer with care, " * 5
+    event, _ = run(many(*(f"{common}{number}" for number in range(6))), scope(thread, grants))
+
+    assert all(result["tokens_cached"] >= len(common) for result in event["results"][1:])
+    assert sum(len(run.tokens) for batch in model.batches for run in batch) < 2 * len(common)
+
+
+def test_each_request_has_a_seed_of_its_own_that_a_replay_derives_again(
+    thread: InferenceThread, grants: Grants
+) -> None:
+    seeds = [
+        [result["seed"] for result in run(many("a", "b"), scope(thread, grants))[0]["results"]]
+        for _ in range(2)
+    ]
+
+    assert seeds[0] == seeds[1]
+    assert len(set(seeds[0])) == 2
+
+
+def test_a_request_that_fails_leaves_the_others_alone(
+    thread: InferenceThread, grants: Grants
+) -> None:
+    event, envelope = run(many("count", "x" * 300), scope(thread, grants))
+
+    assert event["results"][0]["text"] == "one two three"
+    assert event["results"][1]["error"]["code"] == ErrorCode.CONTEXT_OVERFLOW
+    assert isinstance(envelope, Completed)
+
+
+def test_a_backend_that_breaks_fails_its_request_only(
+    thread: InferenceThread, grants: Grants, model: FakeModel
+) -> None:
+    model.fail_on("poison")
+    event, _ = run(many("poison", "count"), scope(thread, grants))
+
+    assert event["results"][0]["error"]["code"] == ErrorCode.INFER_FAILED
+    assert event["results"][1]["text"] == "one two three"
+
+
+def test_no_request_has_no_result(thread: InferenceThread, grants: Grants) -> None:
+    assert run(many(), scope(thread, grants))[0]["results"] == []
+
+
+def test_too_many_requests_are_refused_before_any(thread: InferenceThread, grants: Grants) -> None:
+    _, envelope = run(many(*["count"] * (REQUESTS_MAX + 1)), scope(thread, grants))
+
+    assert isinstance(envelope, Failed)
+    assert envelope.error.code == ErrorCode.INVALID_ARGUMENT
+    assert envelope.usage.tokens_in == 0
+
+
+def test_requests_count_as_generations_of_the_job(thread: InferenceThread, grants: Grants) -> None:
+    event, _ = run(many("count", "count", "count"), scope(thread, grants, infer_calls=2))
+
+    assert [result.get("error", {}).get("code") for result in event["results"]] == [
+        None,
+        None,
+        ErrorCode.LIMIT_EXCEEDED,
+    ]
+
+
+def test_the_jobs_tokens_bound_all_requests_together(
+    thread: InferenceThread, grants: Grants
+) -> None:
+    _, envelope = run(many("story", "story", max_tokens=31), scope(thread, grants, tokens_out=40))
+
+    assert isinstance(envelope, Failed)
+    assert envelope.error.code == ErrorCode.LIMIT_EXCEEDED
+    assert "tokens_out" in envelope.error.message
+
+
+def test_a_cancelled_job_ends_all_its_generations(
+    thread: InferenceThread, grants: Grants, model: FakeModel
+) -> None:
+    cancelled = scope(thread, grants)
+    model.hold()
+
+    def script(_guest: ScriptedGuest, _value: Json) -> Commands:
+        yield many("story", "story two")
+
+    def cancel_when_held() -> None:
+        assert model.held.wait(BOUND_S)
+        cancelled.budget.stop(JobError(ErrorCode.CANCELLED, "no longer wanted"))
+        model.release()
+
+    canceller = threading.Thread(target=cancel_when_held)
+    canceller.start()
+    envelope = run_job(ScriptedGuest(script), cancelled, Shapes(Signature()), None)
+    canceller.join(BOUND_S)
+
+    assert isinstance(envelope, Cancelled)
+
+
+@pytest.mark.parametrize("command", [many("x"), {"cmd": "count_tokens", "text": "x"}])
+def test_a_job_without_a_model_may_neither_infer_nor_count(
+    thread: InferenceThread, grants: Grants, command: dict[str, Any]
+) -> None:
+    _, envelope = run(command, scope(thread, grants, granted=False))
+
+    assert isinstance(envelope, Failed)
+    assert envelope.error.code == ErrorCode.CAPABILITY_DENIED
+
+
+def test_text_is_counted_without_a_template(thread: InferenceThread, grants: Grants) -> None:
+    event, envelope = run({"cmd": "count_tokens", "text": "héllo"}, scope(thread, grants))
+
+    assert event == {"event": "tokens_counted", "tokens": 6, "context": 200}
+    assert envelope.usage.tokens_in == 0
+
+
+def test_messages_are_counted_as_the_prompt_that_they_make(
+    thread: InferenceThread, grants: Grants
+) -> None:
+    messages = [{"role": "user", "content": "hello"}]
+    counted, _ = run({"cmd": "count_tokens", "messages": messages}, scope(thread, grants))
+    spent, _ = run(
+        {"cmd": "infer", "messages": messages, "max_tokens": 1}, quiet(scope(thread, grants))
+    )
+
+    assert counted["tokens"] == spent["tokens_in"]
+
+
+def test_a_model_that_cannot_be_loaded_counts_nothing(grants: Grants) -> None:
+    def load() -> FakeModel:
+        raise OperatorError("no such file")
+
+    broken = InferenceThread(load)
+    broken.start()
+    _, envelope = run({"cmd": "count_tokens", "text": "x"}, scope(broken, grants))
+    broken.stop()
+
+    assert isinstance(envelope, Failed)
+    assert envelope.error.code == ErrorCode.MODEL_LOAD_FAILED
+
+
+class Listening(Deaf):
+    """An event sink that takes pieces."""
+
+    def token(self, text: str) -> None:
+        """Drop it."""
+
+
+def quiet(scope: Scope) -> Scope:
+    """The scope, with watchers that take pieces."""
+    scope.events = Listening()
+    return scope
