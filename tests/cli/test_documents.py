@@ -146,7 +146,9 @@ def test_a_role_that_a_roster_repeats_is_refused_and_nothing_written(
     (folder / "roster.yaml").write_text(ROSTER + again)
     ended = cli("endpoint", "import", "roster.yaml")
     assert ended.status == 1
-    assert 'the role "coder" stands at 0 and at 2' in ended.out
+    assert 'the id "coder" is that of 2 imported entries' in ended.out
+    (error,) = cli("endpoint", "import", "roster.yaml", "--json").result["errors"]
+    assert error["code"] == "repeated_role"
     assert not (folder / "endpoints.json").exists()
 
 

@@ -168,6 +168,10 @@ def test_a_repeated_id_is_looked_up_as_the_first() -> None:
     assert found is not None
     assert found.repo == "r1"
     assert result.find("b") is None
+    with pytest.raises(RosterRefused, match='"a" is that of 2 imported entries') as refused:
+        result.refuse_repeated_roles()
+    assert refused.value.fault is RosterFault.REPEATED_ROLE
+    _import(f"roster:\n- {ENTRY}\n- {ENTRY}\n").refuse_repeated_roles()
 
 
 FIELDS = st.dictionaries(

@@ -32,7 +32,6 @@ from cuttlebone.endpoints.spec.file import (
     FILE_KEY,
     merged,
     read_endpoints,
-    refuse_repeated_roles,
     save_endpoints,
 )
 from cuttlebone.endpoints.spec.reading import field_pointer
@@ -101,10 +100,10 @@ def import_(
         overlay = None if said is None else read_overlay(said)
     with _refusals(path, as_json=as_json):
         result = import_roster(roster, overlay)
-        imported = [row.spec for row in result.imported]
-        refuse_repeated_roles(imported)
+        result.refuse_repeated_roles()
     with _refusals(endpoints, as_json=as_json):
         served = () if kept is None else read_endpoints(read_document(kept))
+        imported = [row.spec for row in result.imported]
         together = merged(served, imported, replaces=replaces)
     if not dry_run:
         with reporting(as_json=as_json):

@@ -1,5 +1,6 @@
 """Endpoint specs from the entries of a roster; whatever is not taken is listed with its reason."""
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
@@ -12,6 +13,7 @@ from cuttlebone.endpoints.roster.figures import (
     weights_bytes,
 )
 from cuttlebone.endpoints.roster.overlay import Overlay
+from cuttlebone.endpoints.roster.refusals import RosterFault, RosterRefused
 from cuttlebone.endpoints.roster.shape import Entry, read_roster
 from cuttlebone.endpoints.spec.refusals import InvalidConfig
 from cuttlebone.endpoints.spec.rules import MODEL_BYTES_MAX, ROLE_BYTES_MAX, validate
@@ -62,6 +64,17 @@ class RosterImport:
     def find(self, role: str) -> Imported | None:
         """Give the first imported entry of that role: a roster may repeat an id."""
         return next((entry for entry in self.imported if entry.spec.role == role), None)
+
+    def refuse_repeated_roles(self) -> None:
+        """Raise RosterRefused if two imported entries have one id: a host serves each role once."""
+        counted = Counter(entry.spec.role for entry in self.imported)
+        for role, count in counted.items():
+            if count > 1:
+                message = (
+                    f"the id {shown(role)} is that of {count} imported entries, and a host serves "
+                    "each role once; give each entry an id of its own"
+                )
+                raise RosterRefused(RosterFault.REPEATED_ROLE, message)
 
 
 def import_roster(given: str | bytes, overlay: Overlay | None = None) -> RosterImport:

@@ -12,6 +12,8 @@ class RosterFault(StrEnum):
     TOO_LARGE = "too_large"
     TOO_MANY_ENTRIES = "too_many_entries"
     OVERLAY = "overlay"
+    REPEATED_ROLE = "repeated_role"
+    """Found by who wants to serve the roster, not by the import: that takes each entry as it comes."""
 
 
 class RosterRefused(OperatorError):
