@@ -26,7 +26,7 @@ EXPORTS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=[Language.RUST])
+@pytest.fixture(scope="module", params=[Language.RUST, Language.ZIG])
 def mirror_wasm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     language: Language = request.param
     need(language)
