@@ -128,6 +128,31 @@ def test_a_guest_process_that_is_killed_from_outside_fails_its_job_alone(isolate
         guest.close()
 
 
+def test_a_guest_that_computes_for_long_gives_way(isolated: Sandbox) -> None:
+    looping = (
+        '(func (export "cf_on_token") (param i32 i32) (result i32) (loop $l (br $l)) unreachable)'
+    )
+    guest = isolated.open_guest(admitted(isolated, block(extra=looping)), GuestLimits())
+    guest.init(b"{}")
+    process = process_of(guest)
+    before = os.getpriority(os.PRIO_PROCESS, process)
+
+    def loop() -> None:
+        with suppress(Interrupted):
+            guest.on_token(b"x")
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    # The test's own time limit bounds this; a pause leaves the processor to the guest.
+    pause = threading.Event()
+    while os.getpriority(os.PRIO_PROCESS, process) == before:
+        pause.wait(0.01)
+    assert os.getpriority(os.PRIO_PROCESS, process) == 19
+    guest.interrupt()
+    thread.join(10)
+    guest.close()
+
+
 def test_a_zygote_that_died_is_replaced(fresh: Sandbox) -> None:
     run_once(fresh, block())
     os.kill(zygote_of(os.getpid()), signal.SIGKILL)

@@ -25,6 +25,8 @@ class Order(BaseModel):
     cpu_s: int
     data_bytes: int
     """Memory besides that of the guest."""
+    gives_way: bool
+    """Whether its priority is lowered once it has computed for long."""
 
     @classmethod
     def for_guest(cls, limits: GuestLimits, module_bytes: int) -> "Order":
@@ -37,6 +39,7 @@ class Order(BaseModel):
             cpu_s=limits.cpu_s,
             # A payload is held a few times over, and so is the module while it is loaded.
             data_bytes=_OWN_DATA_BYTES + 4 * limits.command_bytes + 4 * module_bytes,
+            gives_way=True,
         )
 
     @classmethod
@@ -50,6 +53,7 @@ class Order(BaseModel):
             fuel=None,
             cpu_s=cpu_s,
             data_bytes=data_bytes,
+            gives_way=False,
         )
 
     def guest_limits(self) -> GuestLimits:

@@ -13,18 +13,17 @@ import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, NoReturn
 
 from cuttlebone.sandbox.frames import EXIT_STATUS
+from cuttlebone.sandbox.giving_way import GivingWay
 from cuttlebone.sandbox.lockdown import ProcessLimits, lock_down
+from cuttlebone.sandbox.orders import Order
 from cuttlebone.sandbox.rehearsal import Equipment, equip, rehearse
 from cuttlebone.sandbox.worker import ORDER_BYTES_MAX, become_worker
 
 SPARES_MAX: Final = 2
 """Processes that wait for an order."""
-NICENESS: Final = 10
-"""A tenth of the host's share of the processors, when both want all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,7 @@ class Zygote:
         self._equipment = equipment
         self._spares: list[Spare] = []
         self._status: dict[int, socket.socket] = {}
+        self._giving_way = GivingWay()
 
     def run(self) -> None:
         """Serve until the host hangs up."""
@@ -66,13 +66,15 @@ class Zygote:
         """Do what there is to do; False when the host has hung up."""
         # Forking ahead is for when there is nothing else to do.
         missing = len(self._spares) < SPARES_MAX
-        sources = [key.fileobj for key, _ in ready.select(0 if missing else None)]
+        sleep_s = 0 if missing else self._giving_way.next_look_s
+        sources = [key.fileobj for key, _ in ready.select(sleep_s)]
         if woken in sources:
             with suppress(BlockingIOError):
                 woken.recv(4096)
             self._wait_for_children()
-        if not sources:
+        if missing and not sources:
             self._spares.append(self._fork())
+        self._giving_way.look()
         return self._orders not in sources or self._take_order()
 
     def _take_order(self) -> bool:
@@ -89,6 +91,8 @@ class Zygote:
             socket.send_fds(spare.orders, [message], [connection, module])
         for descriptor in (handle, connection, module):
             os.close(descriptor)
+        if Order.model_validate_json(message).gives_way:
+            self._giving_way.watch(spare.process)
         return True
 
     def _fork(self) -> Spare:
@@ -107,6 +111,7 @@ class Zygote:
             child, how = os.waitpid(-1, os.WNOHANG)
             if child == 0:
                 return
+            self._giving_way.forget(child)
             if (told := self._status.pop(child, None)) is not None:
                 with told, suppress(OSError):
                     told.send(EXIT_STATUS.pack(how))
@@ -133,18 +138,9 @@ def report_layers() -> str:
     return told
 
 
-def yield_to_the_host() -> None:
-    """Run guests at a lower priority than the host: its answers and its inference go first."""
-    os.nice(NICENESS)
-    # Where the kernel groups tasks by session, the niceness of the group is what counts.
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(NICENESS), encoding="ascii")
-
-
 def main() -> NoReturn:
     """Warm up, tell the host what holds here, serve."""
     orders = socket.socket(fileno=int(sys.argv[1]))
-    yield_to_the_host()
     equipment = equip()
     rehearse(equipment)
     # Objects that exist now are never collected again: looking at them would copy their pages.
