@@ -14,7 +14,7 @@ from pydantic_settings import SettingsError
 from cuttlebone.cli.models import model_file
 from cuttlebone.cli.options import pairs
 from cuttlebone.errors import OperatorError
-from cuttlebone.settings import Isolation, Settings
+from cuttlebone.settings import Isolation, Limits, Settings
 
 ModelsOption: TypeAlias = Annotated[
     list[str] | None,
@@ -58,3 +58,14 @@ def settings_with(**stated: object) -> Settings:
         ) from None
     except SettingsError as error:
         raise OperatorError(f"the environment cannot be read: {error}; it must be JSON") from None
+
+
+def stated_limits(stated: dict[str, int]) -> Limits | None:
+    """Make limits of the values of `--limit`; raise typer.BadParameter for a name that is none."""
+    unknown = [name for name in stated if name not in Limits.model_fields]
+    if unknown:
+        known = ", ".join(Limits.model_fields)
+        raise typer.BadParameter(
+            f"{unknown[0]!r} is no limit; known are {known}", param_hint="--limit"
+        )
+    return Limits.model_validate(stated) if stated else None

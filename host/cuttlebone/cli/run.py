@@ -11,7 +11,13 @@ from typing import Annotated
 import typer
 
 from cuttlebone.assembly import open_host
-from cuttlebone.cli.host_options import IsolationOption, ModelsOption, read_models, settings_with
+from cuttlebone.cli.host_options import (
+    IsolationOption,
+    ModelsOption,
+    read_models,
+    settings_with,
+    stated_limits,
+)
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.options import (
     InputOption,
@@ -27,7 +33,6 @@ from cuttlebone.errors import OperatorError
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Submission
 from cuttlebone.jobs.service import JobService
-from cuttlebone.settings import Limits
 from cuttlebone.signals import on_stop_signal
 from cuttlebone_abi import Envelope
 
@@ -56,7 +61,7 @@ def run(
     view = EventView(stderr_console())
     watched = sys.stderr.isatty() and not as_json
     with reporting(as_json=as_json):
-        value, narrowed = read_input(stated_input), _limits(read_limits(limits))
+        value, narrowed = read_input(stated_input), stated_limits(read_limits(limits))
         settings = settings_with(models=read_models(models) or None, isolation=isolation)
         # Alone and in memory: a state folder of the environment belongs to a host that serves.
         settings = settings.model_copy(update={"jobs_running_max": 1, "state": None})
@@ -102,16 +107,6 @@ def _only_spec(service: JobService) -> str:
     for fault in service.spec_faults().values():
         raise OperatorError(fault)
     return next(iter(service.specs()))
-
-
-def _limits(stated: dict[str, int]) -> Limits | None:
-    unknown = [name for name in stated if name not in Limits.model_fields]
-    if unknown:
-        known = ", ".join(Limits.model_fields)
-        raise typer.BadParameter(
-            f"{unknown[0]!r} is no limit; known are {known}", param_hint="--limit"
-        )
-    return Limits.model_validate(stated) if stated else None
 
 
 def _ignore(_event: JobEvent) -> None:

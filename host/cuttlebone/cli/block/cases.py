@@ -2,14 +2,17 @@
 
 import logging
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cuttlebone.blocks.folder import open_folder
+from cuttlebone.blocks.folder import BlockFolder, open_folder
 from cuttlebone.blocks.suite import BOTH_MODES, Verdict, read_suite
 from cuttlebone.blocks.trial import trial_settings
 from cuttlebone.cli.block.build import FolderArgument, built
+from cuttlebone.cli.block.rounds import WatchFlag, once_or_watching
 from cuttlebone.cli.host_options import IsolationOption, settings_with
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.models import model_file
@@ -17,6 +20,8 @@ from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
 from cuttlebone.cli.statuses import ExitStatus
+from cuttlebone.errors import OperatorError
+from cuttlebone.settings import Isolation
 from cuttlebone_abi import Json
 
 app = typer.Typer()
@@ -41,6 +46,7 @@ def run_cases(
         bool, typer.Option("--update", help="Record what comes as what is expected.")
     ] = False,
     build: Annotated[bool, typer.Option("--build", help="Build the module before.")] = False,
+    watch: WatchFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Run the cases of a block, cases/*.json, through whole hosts.
@@ -50,21 +56,51 @@ def run_cases(
     difference is then shown.
     """
     log_to_stderr(level=logging.ERROR)
-    with reporting(as_json=as_json):
-        opened = open_folder(folder)
-        if build:
-            built(opened, as_json=as_json)
-        file = None if model is None else model_file(model)
-        suite = read_suite(opened, trial_settings(settings_with()), only=only or (), model=file)
-        once = update or file is not None
-        modes = BOTH_MODES[: 1 if once else None] if isolation is None else (isolation,)
-        verdicts = _shown(
-            suite.update(modes[0]) if update else suite.run(modes),
-            word="record" if update else "ok",
-            as_json=as_json,
-        )
+    if watch and update:
+        raise typer.BadParameter("what is recorded has to be looked at", param_hint="--update")
+    options = _Options(tuple(only or ()), model, isolation, update=update, as_json=as_json)
+
+    def one_round() -> None:
+        with reporting(as_json=as_json):
+            _run_all(open_folder(folder), options, build=build or watch)
+
+    once_or_watching(one_round, folder, watch=watch, written=_written(folder))
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What every round does."""
+
+    only: tuple[str, ...]
+    model: str | None
+    isolation: Isolation | None
+    update: bool
+    as_json: bool
+
+
+def _run_all(folder: BlockFolder, options: _Options, *, build: bool) -> None:
+    if build:
+        built(folder, as_json=options.as_json)
+    file = None if options.model is None else model_file(options.model)
+    suite = read_suite(folder, trial_settings(settings_with()), only=options.only, model=file)
+    once = options.update or file is not None
+    modes = BOTH_MODES[: 1 if once else None]
+    if options.isolation is not None:
+        modes = (options.isolation,)
+    verdicts = _shown(
+        suite.update(modes[0]) if options.update else suite.run(modes),
+        word="record" if options.update else "ok",
+        as_json=options.as_json,
+    )
     failed = any(not verdict.ok for verdict in verdicts)
     raise typer.Exit(ExitStatus.FAILED if failed else ExitStatus.DONE)
+
+
+def _written(folder: Path) -> frozenset[Path]:
+    try:
+        return frozenset({open_folder(folder).module})
+    except OperatorError:
+        return frozenset()  # each round says what is wrong
 
 
 def _shown(verdicts: Iterable[Verdict], *, word: str, as_json: bool) -> list[Verdict]:

@@ -1,0 +1,149 @@
+"""One job without a host around it: a block or a spec, an input, and whoever watches."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Final
+
+from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.scope import EventSink, Model, Scope
+from cuttlebone.errors import CallerError, JobError, ProblemCode
+from cuttlebone.files import HandleTable
+from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.jobs.catalog import LoadedSpec, load_spec
+from cuttlebone.jobs.runner import failure_of, run_job
+from cuttlebone.jobs.spec import SPEC_SUFFIXES, Capabilities, Spec, read_spec
+from cuttlebone.jobs.watchdog import Watchdog
+from cuttlebone.jobs.worker import NO_USAGE
+from cuttlebone.sandbox import Guest, GuestAccounting, GuestLimits, Sandbox
+from cuttlebone.settings import Limits
+from cuttlebone.signals import on_stop_signal
+from cuttlebone_abi import Envelope, ErrorCode, Failed, Json
+
+ROLE: Final = "model"
+"""The role of the model of a module that runs without a spec."""
+
+_INTERRUPTED: Final = JobError(ErrorCode.CANCELLED, "cancelled by a stop signal")
+
+
+@dataclass(frozen=True, slots=True)
+class SoloJob:
+    """What is to be run."""
+
+    loaded: LoadedSpec
+    value: Json
+    limits: Limits
+    model: InferenceThread
+    """Served under whatever role the spec names."""
+
+
+@dataclass(frozen=True, slots=True)
+class SoloEnd:
+    """How it ended, and what its guest used."""
+
+    envelope: Envelope
+    accounting: GuestAccounting
+
+
+def load(path: Path, read: Sequence[str], sandbox: Sandbox, limits_max: Limits) -> LoadedSpec:
+    """Load a spec file, or a module that may read `read` and what the current folder makes of it.
+
+    Raises OperatorError.
+    """
+    if path.suffix in SPEC_SUFFIXES:
+        return load_spec(read_spec(path), path, admit=sandbox.admit, limits_max=limits_max)
+    spec = Spec(
+        name="block",
+        description="A module that runs without a spec.",
+        block=str(path.absolute()),
+        model=ROLE,
+        capabilities=Capabilities(read=tuple(read)),
+    )
+    # Beside nothing: paths of the input and of `read` start from the current folder.
+    return load_spec(spec, Path.cwd() / path.name, admit=sandbox.admit, limits_max=limits_max)
+
+
+def run_alone(
+    job: SoloJob, sandbox: Sandbox, sink: EventSink, wrap: Callable[[Guest], Guest]
+) -> SoloEnd:
+    """Run a job to its end; `wrap` may put another guest around the real one.
+
+    A stop signal cancels it. Raises CallerError for an input that does not fit.
+    """
+    _check_input(job)
+    limits = GuestLimits(
+        memory_bytes=job.limits.memory_bytes,
+        command_bytes=job.limits.command_bytes,
+        stack_bytes=job.limits.stack_bytes,
+        fuel=job.limits.fuel,
+    )
+    try:
+        guest = wrap(sandbox.open_guest(job.loaded.block, limits))
+    except JobError as error:
+        return SoloEnd(Failed(error=failure_of(error), usage=NO_USAGE), GuestAccounting())
+    budget = Budget(job.limits)
+    with closing(guest), _scope(job, budget, sink) as scope, _watched(budget):
+        envelope = _in_a_thread(lambda: run_job(guest, scope, job.loaded.shapes, job.value), budget)
+        return SoloEnd(envelope, guest.accounting)
+
+
+def _check_input(job: SoloJob) -> None:
+    if faults := job.loaded.shapes.input_faults(job.value):
+        raise CallerError(
+            ProblemCode.SCHEMA_VALIDATION_FAILED,
+            f"the input does not fit: {faults[0].pointer or '(the whole input)'}: "
+            f"{faults[0].message}",
+            faults=faults,
+        )
+
+
+@contextmanager
+def _scope(job: SoloJob, budget: Budget, sink: EventSink) -> Iterator[Scope]:
+    spec = job.loaded.spec
+    files = HandleTable(
+        job.loaded.grants,
+        handles_max=job.limits.handles,
+        window_bytes_max=job.limits.window_bytes,
+    )
+    model = None if spec.model is None else Model(spec.model, job.model, spec.infer)
+    try:
+        yield Scope(
+            job="solo", tenant="local", files=files, model=model, events=sink, budget=budget
+        )
+    finally:
+        files.close_all()
+
+
+@contextmanager
+def _watched(budget: Budget) -> Iterator[None]:
+    watchdog = Watchdog()
+    watchdog.start()
+    try:
+        with watchdog.watch(budget):
+            yield
+    finally:
+        watchdog.stop()
+
+
+def _in_a_thread(run: Callable[[], Envelope], budget: Budget) -> Envelope:
+    """Leave the main thread free for signals, which may then stop the budget."""
+    envelopes: list[Envelope] = []
+    # A SimpleQueue, because its `put` may be called by a signal handler whatever is going on.
+    wakes: SimpleQueue[bool] = SimpleQueue()
+
+    def work() -> None:
+        try:
+            envelopes.append(run())
+        finally:
+            wakes.put(False)
+
+    thread = threading.Thread(target=work, name="solo-job", daemon=True)
+    with on_stop_signal(lambda: wakes.put(True)):
+        thread.start()
+        while wakes.get():
+            budget.stop(_INTERRUPTED)
+    thread.join()
+    return envelopes[0]
