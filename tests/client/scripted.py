@@ -1,10 +1,24 @@
 """A host that answers from a script, in place of the network."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 import httpx
 
 Answer = Callable[[httpx.Request], httpx.Response]
+
+
+class _Parts(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body that comes in parts, to either kind of client."""
+
+    def __init__(self, parts: Sequence[bytes]) -> None:
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._parts)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for part in self._parts:
+            yield part
 
 
 class ScriptedHost:
@@ -28,6 +42,22 @@ class ScriptedHost:
         self.answers.append(
             lambda _: httpx.Response(200, text=text, headers={"content-type": content_type})
         )
+
+    def will_send_parts(self, *parts: bytes, **headers: str) -> None:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.answers.append(
+            lambda _: httpx.Response(
+                200, stream=_Parts(parts), headers={"content-type": "text/event-stream", **named}
+            )
+        )
+
+    def will_hang_up(self) -> None:
+        """Take the request and close the connection."""
+
+        def cut(request: httpx.Request) -> httpx.Response:
+            raise httpx.RemoteProtocolError("server disconnected", request=request)
+
+        self.answers.append(cut)
 
     def will_break(self) -> None:
         def broken(request: httpx.Request) -> httpx.Response:

@@ -3,7 +3,8 @@
 import pytest
 
 from client.scripted import ScriptedHost
-from cuttlebone.client import Client, Refused, Unreachable
+from cuttlebone.client import Client, NoHost, Refused, Unreachable
+from cuttlebone.client.exchange import EVENT_BYTES_MAX, EventSizes
 from cuttlebone.client.resuming import DELAY_S_MAX, FAILURES_MAX
 
 RESULT = 'id: 3\nevent: result\ndata: {"status": "failed"}\n\n'
@@ -122,3 +123,27 @@ def test_a_stream_of_something_else_is_no_host(
     host.will_send(text, content_type)
     with pytest.raises(Unreachable, match="not a Cuttlebone host"):
         _numbers(client)
+
+
+def test_an_event_has_a_greatest_size(client: Client, host: ScriptedHost) -> None:
+    mebibyte = b"x" * (1 << 20)
+    host.will_send_parts(_event(1).encode(), b"data: ", *[mebibyte] * (EVENT_BYTES_MAX >> 20))
+    events = client.events("a1")
+    assert next(events).number == 1
+    with pytest.raises(NoHost, match=f"more than {EVENT_BYTES_MAX} bytes"):
+        list(events)
+
+
+def test_a_stream_that_is_compressed_is_no_host(client: Client, host: ScriptedHost) -> None:
+    host.will_send_parts(b"", content_encoding="gzip")
+    with pytest.raises(NoHost, match="compressed"):
+        list(client.events("a1"))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_the_size_of_an_event_is_counted_however_the_stream_is_cut(size: int) -> None:
+    sizes, stream = EventSizes(), b"data: a\n\ndata: b\r\n\n" * 3
+    for start in range(0, len(stream), size):
+        sizes.check(stream[start : start + size])
+    with pytest.raises(ValueError, match="an event has more"):
+        sizes.check(b"x" * (EVENT_BYTES_MAX + 1))

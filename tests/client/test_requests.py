@@ -5,8 +5,9 @@ import json
 import pytest
 
 from client.scripted import ScriptedHost
-from cuttlebone.client import Client, Refused, Unreachable
-from cuttlebone.client.blocking import ANSWER_BYTES_MAX
+from cuttlebone.client import Client, NoHost, Refused, SubmitOptions, Unreachable
+from cuttlebone.client.exchange import ANSWER_BYTES_MAX, PAUSES_S
+from cuttlebone.client.resuming import FAILURES_MAX
 from cuttlebone_abi import Completed, JobStatus
 
 JOB = {
@@ -39,6 +40,110 @@ def test_a_submission_carries_spec_input_limits_and_labels(
         "limits": {"time_ms": 5},
         "labels": {"who": "me"},
     }
+
+
+def test_a_submission_carries_every_option_that_is_stated(
+    client: Client, host: ScriptedHost
+) -> None:
+    stated: SubmitOptions = {
+        "priority": "interactive",
+        "ttl_s": 60,
+        "expires_in_s": 5,
+        "record": "full",
+        "callback_url": "https://hooks.example.org/",
+    }
+    host.will_answer(202, JOB)
+    client.submit("echo", 1, **stated)
+    assert json.loads(host.requests[0].content) == {"spec": "echo", "input": 1, **stated}
+
+
+def test_an_id_of_ones_own_is_put_and_needs_no_key(client: Client, host: ScriptedHost) -> None:
+    host.will_answer(202, JOB)
+    client.submit("echo", 1, job_id="my-job-1")
+    (request,) = host.requests
+    assert (request.method, request.url.path) == ("PUT", "/v1/jobs/my-job-1")
+    assert "idempotency-key" not in request.headers
+
+
+def test_each_submission_has_a_key_of_its_own_unless_one_is_stated(
+    client: Client, host: ScriptedHost
+) -> None:
+    for _ in range(3):
+        host.will_answer(202, JOB)
+    client.submit("echo", 1)
+    client.submit("echo", 1)
+    client.submit("echo", 1, idempotency_key="mine")
+    keys = [request.headers["idempotency-key"] for request in host.requests]
+    assert len(set(keys)) == 3
+    assert keys[2] == "mine"
+
+
+def test_a_submission_whose_connection_broke_is_repeated_under_its_key(
+    client: Client, host: ScriptedHost
+) -> None:
+    host.will_hang_up()
+    host.will_hang_up()
+    host.will_answer(202, JOB)
+    assert client.submit("echo", 1).id == "a1"
+    assert len({request.headers["idempotency-key"] for request in host.requests}) == 1
+    assert host.pauses == list(PAUSES_S)
+
+
+def test_a_connection_that_always_breaks_is_given_up(client: Client, host: ScriptedHost) -> None:
+    for _ in range(len(PAUSES_S) + 1):
+        host.will_hang_up()
+    with pytest.raises(Unreachable, match="server disconnected"):
+        client.submit("echo", 1)
+
+
+def test_forgetting_is_not_repeated(client: Client, host: ScriptedHost) -> None:
+    host.will_hang_up()
+    with pytest.raises(Unreachable):
+        client.forget("a1")
+    assert [request.method for request in host.requests] == ["DELETE"]
+
+
+def test_to_run_is_to_submit_and_to_wait_for_the_envelope(
+    client: Client, host: ScriptedHost
+) -> None:
+    host.will_answer(202, JOB)
+    host.will_answer(200, FINAL)
+    assert isinstance(client.run("echo", 1), Completed)
+
+
+def test_waiting_goes_on_while_the_host_is_started_again(
+    client: Client, host: ScriptedHost
+) -> None:
+    host.will_answer(200, JOB)
+    host.will_answer(503, {"code": "stopping"})
+    host.will_break()
+    host.will_hang_up()
+    host.will_answer(200, FINAL)
+    assert client.wait("a1").status is JobStatus.COMPLETED
+
+
+def test_waiting_ends_when_the_host_stays_away(client: Client, host: ScriptedHost) -> None:
+    for _ in range(FAILURES_MAX + 1):
+        host.will_break()
+    with pytest.raises(Unreachable, match="connection refused"):
+        client.wait("a1")
+    assert len(host.pauses) == FAILURES_MAX
+
+
+@pytest.mark.parametrize(("status", "answer"), [(404, {"code": "unknown_job"}), (200, "ok")])
+def test_waiting_ends_at_once_where_it_is_no_use(
+    client: Client, host: ScriptedHost, status: int, answer: object
+) -> None:
+    host.will_answer(status, answer)
+    with pytest.raises((Refused, NoHost)):
+        client.wait("a1")
+    assert host.pauses == []
+
+
+def test_deliveries_are_typed(client: Client, host: ScriptedHost) -> None:
+    one = {"id": "m", "url": "https://a.org/", "state": "pending", "attempts": []}
+    host.will_answer(200, {"callback_url": "https://a.org/", "deliveries": [one]})
+    assert [found.state for found in client.deliveries("a1").deliveries] == ["pending"]
 
 
 def test_an_input_of_null_is_sent(client: Client, host: ScriptedHost) -> None:
@@ -150,9 +255,3 @@ def test_an_answer_has_a_greatest_size(client: Client, host: ScriptedHost) -> No
     host.will_send("x" * (ANSWER_BYTES_MAX + 1))
     with pytest.raises(Unreachable, match=f"more than {ANSWER_BYTES_MAX} bytes"):
         client.job("a1")
-
-
-@pytest.mark.parametrize("url", ["http://[", "localhost:1", "ftp://host.test", ""])
-def test_an_address_that_is_none_is_unreachable(url: str) -> None:
-    with pytest.raises(Unreachable), Client(url) as client:
-        client.models()

@@ -1,72 +1,77 @@
 """The client for code that waits: one method a request, typed, over one connection pool."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Self, TypeVar, Unpack
 
 import httpx
-from httpx_sse import SSEError, connect_sse
+from httpx_sse import EventSource, SSEError
 
 from cuttlebone.client import calls
+from cuttlebone.client.address import address_of
 from cuttlebone.client.calls import WAIT_S_MAX, Call
-from cuttlebone.client.refusal import Refused, Unreachable, refusal
+from cuttlebone.client.exchange import BROKEN, TIMEOUT_S, Exchange, trouble_of
+from cuttlebone.client.options import SubmitOptions
+from cuttlebone.client.refusal import Refused, Unreachable
 from cuttlebone.client.resources import (
+    BlockResource,
+    DeliveryList,
     JobPage,
     JobResource,
     ModelResource,
     SpecList,
     StreamEvent,
 )
-from cuttlebone.client.resuming import Resumption
-from cuttlebone.text import printable
-from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
+from cuttlebone.client.resuming import Resumption, Waiting
+from cuttlebone.client.streams import BoundedStream
+from cuttlebone_abi import Envelope, JobStatus, Json
 
 T = TypeVar("T")
-
-TIMEOUT_S: Final = 30.0
-QUIET_S_MAX: Final = 45.0
-"""Silence after which a stream counts as broken; the host sends something every 15 seconds."""
-ANSWER_BYTES_MAX: Final = 64 << 20
 
 
 class Client:
     """Talks to one host. Not for use by several threads at once; a context manager.
 
     Every method raises Refused for an answer that refuses, and Unreachable if there is none or
-    none that a host would give.
+    none that a host would give. `AsyncClient` is its twin for code that awaits.
     """
 
     def __init__(
         self,
-        url: str,
+        url: str | None = None,
         *,
+        token: str | None = None,
         timeout_s: float = TIMEOUT_S,
         transport: httpx.BaseTransport | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`transport` replaces the network; `pause` waits between attempts to resume a stream."""
-        self.url = url
-        self._pause = pause
-        self._timeout_s = timeout_s
-        # Proxies of the environment are left aside: a job's input must not pass through a third party.
-        try:
-            self._http = httpx.Client(
-                base_url=url, timeout=timeout_s, transport=transport, trust_env=False
-            )
-        except httpx.InvalidURL as error:
-            raise Unreachable(f"{printable(url)!r} is no address of a host: {error}") from None
+        """Without `url` and `token` these are CUTTLEBONE_URL and CUTTLEBONE_TOKEN, where they are set.
 
-    def submit(
-        self,
-        spec: str,
-        value: Json,
-        *,
-        limits: Mapping[str, int] | None = None,
-        labels: Mapping[str, str] | None = None,
-    ) -> JobResource:
-        """Submit a job with `value` as its input; `limits` narrow those of the spec."""
-        return self._do(calls.submit(spec, value, limits=limits, labels=labels))
+        A `url` may be `unix:PATH`. `transport` replaces the network; `pause` waits between attempts.
+        """
+        address = address_of(url, token)
+        self.url = address.url
+        self._pause = pause
+        self._exchange = Exchange(address, timeout_s)
+        if transport is None and address.socket is not None:
+            transport = httpx.HTTPTransport(uds=address.socket)
+        # Proxies of the environment are left aside: a job's input must not pass through a third party.
+        self._http = httpx.Client(
+            base_url=address.base_url,
+            headers=address.headers,
+            transport=transport,
+            trust_env=False,
+        )
+
+    def submit(self, spec: str, value: Json, **options: Unpack[SubmitOptions]) -> JobResource:
+        """Submit a job with `value` as its input, see `SubmitOptions`."""
+        return self._do(calls.submit(spec, value, options))
+
+    def run(self, spec: str, value: Json, **options: Unpack[SubmitOptions]) -> Envelope:
+        """Submit a job, wait for its end and return its envelope."""
+        job = self.wait(self.submit(spec, value, **options).id)
+        return job.envelope or self.result(job.id)
 
     def job(self, job_id: str, *, wait_s: float = 0) -> JobResource:
         """Return a job as it stands, once it is final or `wait_s` (at most 60) seconds have passed."""
@@ -87,15 +92,25 @@ class Client:
         )
 
     def wait(self, job_id: str) -> JobResource:
-        """Return a job once it is final, however long that takes."""
+        """Return a job once it is final, however long that takes, over restarts of the host."""
+        waiting = Waiting()
         while True:
-            job = self.job(job_id, wait_s=WAIT_S_MAX)
+            try:
+                job = self.job(job_id, wait_s=WAIT_S_MAX)
+            except (Refused, Unreachable) as error:
+                self._pause(waiting.delay_s(error))
+                continue
+            waiting.note_answer()
             if job.status.final:
                 return job
 
     def cancel(self, job_id: str) -> JobResource:
         """Ask for the end of a job; one that is final already stays as it is."""
         return self._do(calls.cancel(job_id))
+
+    def forget(self, job_id: str) -> None:
+        """Wipe a final job: input, events, journal, envelope."""
+        self._do(calls.forget(job_id))
 
     def result(self, job_id: str) -> Envelope:
         """Return the envelope of a final job."""
@@ -104,6 +119,18 @@ class Client:
     def journal(self, job_id: str) -> bytes:
         """Return the recorded steps of a job as the JSON document that `cuttlebone replay` reads."""
         return self._do(calls.journal(job_id))
+
+    def deliveries(self, job_id: str) -> DeliveryList:
+        """Return what became of the callback of a job."""
+        return self._do(calls.deliveries(job_id))
+
+    def upload_block(self, wasm: bytes) -> BlockResource:
+        """Bring a block, so that specs can name it by its digest; the same one again does no harm."""
+        return self._do(calls.upload_block(wasm))
+
+    def blocks(self) -> list[BlockResource]:
+        """Return the blocks of the host."""
+        return self._do(calls.blocks()).blocks
 
     def specs(self) -> SpecList:
         """Return what can be submitted, and the spec files with a fault."""
@@ -126,14 +153,11 @@ class Client:
                 stream.note_end()
                 trouble = "the stream ended before the result"
             except httpx.RequestError as error:
-                trouble = _trouble(error)
+                trouble = trouble_of(error)
             if not stream.ended:
-                delay_s = stream.retry_delay_s()
+                delay_s = stream.patience.retry_delay_s()
                 if delay_s is None:
-                    raise Unreachable(
-                        f"the events of job {printable(job_id)} cannot be read from {self.url} any "
-                        f"more: {trouble}"
-                    )
+                    raise self._exchange.lost(job_id, trouble)
                 self._pause(delay_s)
 
     def close(self) -> None:
@@ -152,66 +176,46 @@ class Client:
         self.close()
 
     def _connection(self, job_id: str, stream: Resumption) -> Iterator[StreamEvent]:
-        timeout = httpx.Timeout(self._timeout_s, read=QUIET_S_MAX)
         path = calls.job_path(job_id, "/events")
-        with connect_sse(
-            self._http, "GET", path, headers=stream.headers, timeout=timeout
-        ) as source:
-            if source.response.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+        request = self._exchange.stream_request(self._http, path, stream.headers)
+        response = self._http.send(request, stream=True)
+        try:
+            if response.status_code == httpx.codes.SERVICE_UNAVAILABLE:
                 return  # A host that stops or starts: it, or the next one, will answer again.
-            if source.response.is_error:
-                raise _refusal(source.response, self._body(source.response))
+            if response.is_error:
+                raise self._exchange.refusal(response, self._body(response))
+            self._exchange.check_stream(response)
+            assert isinstance(response.stream, httpx.SyncByteStream)  # noqa: S101  # sent by a Client
+            response.stream = BoundedStream(response.stream)
             try:
-                for sse in source.iter_sse():
+                for sse in EventSource(response).iter_sse():
                     event = stream.take(sse.id, sse.event, sse.data)
                     if event is not None:
                         yield event
                     if stream.ended:
                         return
             except (SSEError, ValueError) as error:
-                raise self._no_host(str(error)) from None
+                raise self._exchange.no_host(str(error)) from None
+        finally:
+            response.close()
 
     def _do(self, call: Call[T]) -> T:
-        content = None if call.body is None else dump_json(call.body)
-        try:
-            with self._http.stream(
-                call.method,
-                call.path,
-                params=dict(call.query),
-                content=content,
-                headers={} if content is None else {"Content-Type": "application/json"},
-                timeout=self._timeout_s + call.waits_s,
-            ) as response:
-                body = self._body(response)
-        except httpx.RequestError as error:
-            raise Unreachable(
-                f"no host answers at {self.url}: {_trouble(error)}; start one with "
-                "`cuttlebone serve`, or give its address with --url or CUTTLEBONE_URL"
-            ) from None
-        if not response.is_success:
-            raise _refusal(response, body)
-        try:
-            return call.read(body)
-        except ValueError:
-            raise self._no_host("the answer is not what the API says") from None
+        for pause_s in self._exchange.pauses_s(call):
+            try:
+                response = self._http.send(self._exchange.request(self._http, call), stream=True)
+                try:
+                    body = self._body(response)
+                finally:
+                    response.close()
+                return self._exchange.value(call, response, body)
+            except httpx.RequestError as error:
+                if pause_s is None or not isinstance(error, BROKEN):
+                    raise self._exchange.unreachable(error) from None
+                self._pause(pause_s)
+        raise AssertionError("the last attempt returns or raises")
 
     def _body(self, response: httpx.Response) -> bytes:
         body = bytearray()
         for part in response.iter_bytes():
-            body += part
-            if len(body) > ANSWER_BYTES_MAX:
-                raise self._no_host(f"an answer has more than {ANSWER_BYTES_MAX} bytes")
+            self._exchange.added(body, part)
         return bytes(body)
-
-    def _no_host(self, reason: str) -> Unreachable:
-        return Unreachable(
-            f"what answers at {self.url} is not a Cuttlebone host of this version: {reason}"
-        )
-
-
-def _refusal(response: httpx.Response, body: bytes) -> Refused:
-    return refusal(response.status_code, body, retry_after=response.headers.get("retry-after"))
-
-
-def _trouble(error: httpx.RequestError) -> str:
-    return printable(str(error)) or type(error).__name__

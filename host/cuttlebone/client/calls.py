@@ -1,5 +1,7 @@
 """Every request of the API as a value, with the reading of its answer: what all kinds of client share."""
 
+import hashlib
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
@@ -7,7 +9,16 @@ from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
-from cuttlebone.client.resources import JobPage, JobResource, ModelList, SpecList
+from cuttlebone.client.options import SubmitOptions
+from cuttlebone.client.resources import (
+    BlockList,
+    BlockResource,
+    DeliveryList,
+    JobPage,
+    JobResource,
+    ModelList,
+    SpecList,
+)
 from cuttlebone_abi import Envelope, JobStatus, Json
 
 T = TypeVar("T")
@@ -15,6 +26,12 @@ T = TypeVar("T")
 WAIT_S_MAX: Final = 60
 """The longest that the host lets one request wait for the end of a job."""
 
+COMPILE_S_MAX: Final = 60
+"""The longest that the host takes to compile a block."""
+
+_IN_BODY: Final = (
+    "limits", "labels", "priority", "ttl_s", "expires_in_s", "record", "callback_url",
+)  # fmt: skip
 _ENVELOPE: Final[TypeAdapter[Envelope]] = TypeAdapter(Envelope)
 
 
@@ -27,20 +44,33 @@ class Call(Generic[T]):
     read: Callable[[bytes], T]
     query: Mapping[str, str] = field(default_factory=dict)
     body: Json = None
+    content: bytes | None = None
+    """A body that is no JSON."""
+    headers: Mapping[str, str] = field(default_factory=dict)
     waits_s: float = 0
     """How long the host may take before it answers, beyond the usual."""
+    repeatable: bool = True
+    """Whether asking twice is as good as asking once."""
 
 
-def submit(
-    spec: str, value: Json, *, limits: Mapping[str, int] | None, labels: Mapping[str, str] | None
-) -> Call[JobResource]:
-    """Ask for a job."""
+def submit(spec: str, value: Json, options: SubmitOptions) -> Call[JobResource]:
+    """Ask for a job. It may be repeated: the host knows it again by its id or its key."""
+    own_id = options.get("job_id")
     body: dict[str, Json] = {"spec": spec, "input": value}
-    if limits:
-        body["limits"] = dict(limits)
-    if labels:
-        body["labels"] = dict(labels)
-    return Call("POST", "/v1/jobs", JobResource.model_validate_json, body=body)
+    for name in _IN_BODY:
+        stated = options.get(name)
+        if stated is not None and stated != {}:
+            body[name] = dict(stated) if isinstance(stated, Mapping) else stated
+    if own_id is not None:
+        return Call("PUT", job_path(own_id), JobResource.model_validate_json, body=body)
+    key = options.get("idempotency_key") or uuid.uuid4().hex
+    return Call(
+        "POST",
+        "/v1/jobs",
+        JobResource.model_validate_json,
+        body=body,
+        headers={"Idempotency-Key": key},
+    )
 
 
 def job(job_id: str, *, wait_s: float = 0) -> Call[JobResource]:
@@ -69,9 +99,36 @@ def cancel(job_id: str) -> Call[JobResource]:
     return Call("POST", job_path(job_id, "/cancel"), JobResource.model_validate_json)
 
 
+def forget(job_id: str) -> Call[None]:
+    """Ask that a job be wiped. Asked twice, the second answer would be that there is no such job."""
+    return Call("DELETE", job_path(job_id), lambda _: None, repeatable=False)
+
+
+def upload_block(wasm: bytes) -> Call[BlockResource]:
+    """Bring a block."""
+    return Call(
+        "PUT",
+        f"/v1/blocks/{hashlib.sha256(wasm).hexdigest()}",
+        BlockResource.model_validate_json,
+        content=wasm,
+        headers={"Content-Type": "application/wasm"},
+        waits_s=COMPILE_S_MAX,
+    )
+
+
+def blocks() -> Call[BlockList]:
+    """Ask which blocks there are."""
+    return Call("GET", "/v1/blocks", BlockList.model_validate_json)
+
+
 def result(job_id: str) -> Call[Envelope]:
     """Ask for an envelope."""
     return Call("GET", job_path(job_id, "/result"), _ENVELOPE.validate_json)
+
+
+def deliveries(job_id: str) -> Call[DeliveryList]:
+    """Ask what became of the callback of a job."""
+    return Call("GET", job_path(job_id, "/deliveries"), DeliveryList.model_validate_json)
 
 
 def journal(job_id: str) -> Call[bytes]:

@@ -12,6 +12,10 @@ class Unreachable(Exception):
     """Nothing at that address answers as a host does; the message says what was tried."""
 
 
+class NoHost(Unreachable):
+    """Something answers, but no host would answer so. Waiting does not help."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Reason:
     code: str

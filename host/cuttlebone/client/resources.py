@@ -35,6 +35,12 @@ class JobResource(BaseModel):
     progress: Json = None
     """The last one that the guest emitted."""
     labels: dict[str, str] = {}
+    priority: str = "batch"
+    ttl_s: int | None = None
+    """How long it is kept after its end; None is as long as the host keeps any."""
+    expires_at: datetime | None = None
+    """A job that still waits then ends as `timeout`."""
+    record: str = "digests"
     cancel_requested: bool = False
     accounting: dict[str, int | None] | None = None
     """Where the time went and what the guest used, units in the names; when final."""
@@ -59,6 +65,29 @@ class SpecResource(BaseModel):
 
     name: str
     description: str
+
+
+class BlockResource(BaseModel):
+    """A block that the host knows."""
+
+    model_config = _ANSWERED
+
+    digest: str
+    """What a spec names it by: `sha256:` and 64 digits."""
+    size_bytes: int
+    abi_version: int
+    uploaded: bool = False
+    """Whether it was uploaded; else it is a file that a spec names."""
+    specs: list[str] = []
+    """Names of the specs that run it."""
+
+
+class BlockList(BaseModel):
+    """All blocks of a host, by digest."""
+
+    model_config = _ANSWERED
+
+    blocks: list[BlockResource]
 
 
 class UnusableSpec(BaseModel):
@@ -99,6 +128,42 @@ class ModelList(BaseModel):
     model_config = _ANSWERED
 
     models: list[ModelResource]
+
+
+class AttemptResource(BaseModel):
+    """One try to tell a callback."""
+
+    model_config = _ANSWERED
+
+    number: int
+    at: datetime
+    status: int | None = None
+    """HTTP status of the answer."""
+    reason: str = ""
+    """Why it failed; empty if it did not."""
+    took_ms: int = 0
+
+
+class DeliveryResource(BaseModel):
+    """The message about the end of a job."""
+
+    model_config = _ANSWERED
+
+    id: str
+    url: str
+    state: str
+    """`pending`, `delivered` or `abandoned`."""
+    next_attempt_at: datetime | None = None
+    attempts: list[AttemptResource] = []
+
+
+class DeliveryList(BaseModel):
+    """What became of the callback of a job."""
+
+    model_config = _ANSWERED
+
+    callback_url: str | None = None
+    deliveries: list[DeliveryResource] = []
 
 
 class StreamEvent(BaseModel):

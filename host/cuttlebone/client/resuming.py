@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from cuttlebone.client.refusal import NoHost, Refused, Unreachable
 from cuttlebone.client.resources import StreamEvent
 from cuttlebone_abi import JobStatus, Json, MalformedMessage, load_json
 
@@ -12,17 +13,41 @@ DELAY_S_MAX: Final = 5.0
 LAST_EVENT: Final = "result"
 
 
+class Patience:
+    """How long to go on trying. Owned by whoever tries.
+
+    Invariant: `failures` counts the attempts since the last one that brought something.
+    """
+
+    def __init__(self) -> None:
+        self.failures = 0
+
+    def retry_delay_s(self) -> float | None:
+        """How long to wait before the next attempt; None when it is time to give up."""
+        self.failures += 1
+        if self.failures > FAILURES_MAX:
+            return None
+        return min(DELAY_S_FIRST * 2.0 ** (self.failures - 1), DELAY_S_MAX)
+
+    def note_answer(self) -> None:
+        """The host answers, if with nothing new: it is worth one more attempt at any time."""
+        self.failures = min(self.failures, FAILURES_MAX - 1)
+
+    def note_success(self) -> None:
+        """It was worth it."""
+        self.failures = 0
+
+
 class Resumption:
     """The state of one stream over all its connections. Owned by the generator that reads it.
 
-    Invariants: `after` only grows; once `ended` is set it stays; `failures` counts the
-    connections since the last event, but stays below its bound while the host still answers.
+    Invariants: `after` only grows; once `ended` is set it stays.
     """
 
     def __init__(self, after: int) -> None:
         self.after = after
-        self.failures = 0
         self.ended = False
+        self.patience = Patience()
         self._seen_final = False
 
     @property
@@ -36,26 +61,19 @@ class Resumption:
             return None  # The end of a comment block: keep-alives look like this.
         event = StreamEvent(number=_number(number), kind=kind or "message", data=_value(data))
         if event.number is None:
-            self.failures = min(self.failures, FAILURES_MAX - 1)
+            self.patience.note_answer()
             self._seen_final = self._seen_final or _shows_final(event)
             return event
         if event.number <= self.after:
             return None
         self.after = event.number
-        self.failures = 0
+        self.patience.note_success()
         self.ended = kind == LAST_EVENT
         return event
 
     def note_end(self) -> None:
         """Note that the host ended the connection by itself, having sent all that it has for now."""
         self.ended = self.ended or self._seen_final
-
-    def retry_delay_s(self) -> float | None:
-        """How long to wait before the next connection; None when it is time to give up."""
-        self.failures += 1
-        if self.failures > FAILURES_MAX:
-            return None
-        return min(DELAY_S_FIRST * 2.0 ** (self.failures - 1), DELAY_S_MAX)
 
 
 def _shows_final(event: StreamEvent) -> bool:
@@ -76,3 +94,23 @@ def _value(data: str) -> Json:
         return load_json(data.encode())
     except MalformedMessage as error:
         raise ValueError(f"an event is not JSON: {error.reason}") from None
+
+
+class Waiting:
+    """How long to wait for a host that is away while one waits for a job. Owned by that wait."""
+
+    def __init__(self) -> None:
+        self._patience = Patience()
+
+    def delay_s(self, error: Refused | Unreachable) -> float:
+        """How long to pause after an error; raise it if it will not pass, or has not for too long."""
+        passing = isinstance(error, Unreachable) and not isinstance(error, NoHost)
+        stopping = isinstance(error, Refused) and error.code == "stopping"
+        delay_s = self._patience.retry_delay_s() if passing or stopping else None
+        if delay_s is None:
+            raise error
+        return delay_s
+
+    def note_answer(self) -> None:
+        """The host is there."""
+        self._patience.note_success()
