@@ -58,8 +58,7 @@ def test_a_body_that_nests_too_deeply_is_refused(api: Api) -> None:
         (
             {"spec": "e", "input": 1, "q/~": 1},
             "/q~1~0",
-            "unknown key; known keys are `spec`, `input`, `limits`, `labels`, `priority`, `ttl_s`, "
-            "`expires_in_s`, `record`",
+            "unknown key; known keys are `spec`, `input`, `limits`, `labels`, `priority`, `ttl_s`, `expires_in_s`, `record`, `callback_url`",
         ),
         (
             {"spec": "e", "input": 1, "limits": {"time": 5}},

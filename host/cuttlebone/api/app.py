@@ -13,6 +13,8 @@ from cuttlebone.api.event_routes import router as event_routes
 from cuttlebone.api.guard import Guard, LastResort
 from cuttlebone.api.health_routes import router as health_routes
 from cuttlebone.api.job_routes import router as job_routes
+from cuttlebone.api.measured import Measured
+from cuttlebone.api.operation_routes import router as operation_routes
 from cuttlebone.api.problems import refuse
 from cuttlebone.api.spec_routes import router as spec_routes
 from cuttlebone.api.submission_routes import router as submission_routes
@@ -72,6 +74,7 @@ def create_app(
         block_routes,
         spec_routes,
         health_routes,
+        operation_routes,
     ):
         app.include_router(router)
     _serve_document(app)
@@ -80,6 +83,7 @@ def create_app(
     # The one added last is outermost.
     app.add_middleware(Guard, hosts=hosts)
     app.add_middleware(LastResort)
+    app.add_middleware(Measured, metrics=service.metrics)
     return app
 
 

@@ -68,6 +68,10 @@ class SubmissionBody(BaseModel):
         None,
         description="How much the journal keeps of commands and events; without it what the spec says.",
     )
+    callback_url: str | None = Field(
+        None,
+        description="Where the end of the job is told, signed; a host that the operator has listed.",
+    )
 
     def submission(self, *, tenant: str, job_id: str | None = None) -> Submission:
         """What the job service takes."""
@@ -80,6 +84,7 @@ class SubmissionBody(BaseModel):
             ttl_s=self.ttl_s,
             expires_in_s=self.expires_in_s,
             record=self.record,
+            callback_url=self.callback_url,
             job_id=job_id,
             tenant=tenant,
         )

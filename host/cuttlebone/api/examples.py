@@ -302,3 +302,27 @@ PROBLEM_DETAILS: Final[Mapping[ProblemCode, str]] = MappingProxyType(
         ProblemCode.INTERNAL: "a fault of the host; its log has the details under 5c1d0f3a9b7e",
     }
 )
+
+DELIVERIES: Final[Json] = {
+    "callback_url": "https://hooks.example.org/jobs",
+    "deliveries": [
+        {
+            "id": "5d1f7e0a9c3b4e62a8d4c1b7f6e5d2a0",
+            "url": "https://hooks.example.org/jobs",
+            "state": "delivered",
+            "created_at": "2026-01-31T09:30:04.250000Z",
+            "next_attempt_at": None,
+            "attempts": [
+                {
+                    "number": 1,
+                    "at": "2026-01-31T09:30:04.300000Z",
+                    "status": 204,
+                    "reason": "",
+                    "took_ms": 41,
+                }
+            ],
+        }
+    ],
+}
+
+METRICS: Final = 'cuttlebone_jobs{status="queued"} 0.0\n'

@@ -106,6 +106,7 @@ async def event_stream(
             yield ServerSentEvent(comment="the host is stopping", retry=RECONNECT_MS)
             return
         if found.forgotten:
+            service.metrics.event_gap()
             yield _gap(after, None)
             return
         if not found.events:

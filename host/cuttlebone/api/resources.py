@@ -204,3 +204,31 @@ class ReadinessResource(Resource):
     isolation: dict[str, str] = Field(
         description="Each layer around a guest: `on`, or `off` and why. See docs/security.md."
     )
+
+
+class AttemptResource(Resource):
+    """One try to tell a callback."""
+
+    number: int
+    at: datetime
+    status: int | None = Field(description="HTTP status of the answer; null if there was none.")
+    reason: str = Field(description="Why it failed; empty if it did not.")
+    took_ms: int
+
+
+class DeliveryResource(Resource):
+    """The one message about the end of a job."""
+
+    id: str = Field(description="`webhook-id` of the message, the same in each attempt.")
+    url: str
+    state: str = Field(description="`pending`, `delivered` or `abandoned`.")
+    created_at: datetime
+    next_attempt_at: datetime | None = Field(description="While it is pending.")
+    attempts: tuple[AttemptResource, ...]
+
+
+class DeliveryList(Resource):
+    """What became of the callback of a job."""
+
+    callback_url: str | None = Field(description="Null: the job has no callback.")
+    deliveries: tuple[DeliveryResource, ...]

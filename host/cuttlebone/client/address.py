@@ -55,7 +55,7 @@ def address_of(url: str | None, token: str | None) -> Address:
         parsed = httpx.URL(stated)
     except httpx.InvalidURL as error:
         raise Unreachable(f"{printable(stated)!r} is no address of a host: {error}") from None
-    if parsed.scheme not in {"http", "https"} or parsed.host in {"", "["}:
+    if parsed.scheme not in {"http", "https"} or not parsed.host or "%" in parsed.host:
         raise Unreachable(
             f"{printable(stated)!r} is no address of a host: it begins with neither http:// nor "
             "https:// nor unix:"
