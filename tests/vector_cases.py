@@ -25,14 +25,24 @@ def vectors(name: str) -> pytest.MarkDecorator:
 
 def found(document: Any, key: str) -> Any:
     """Give the value of a key at the top of a document, or wherever inside it stands first."""
-    pending = [document]
+    values = _values_of(document, key)
+    assert values, f"{key} is nowhere in {document}"
+    return values[0]
+
+
+def stands_in(document: Any, key: str) -> bool:
+    """Tell whether a key stands anywhere in a document."""
+    return bool(_values_of(document, key))
+
+
+def _values_of(document: Any, key: str) -> list[Any]:
+    pending, values = [document], []
     while pending:
         item = pending.pop(0)
         if isinstance(item, dict):
-            if key in item:
-                return item[key]
+            values += [item[key]] if key in item else []
             pending.extend(item.values())
-    raise AssertionError(f"{key} is nowhere in {document}")
+    return values
 
 
 def _id(at: int, name: str) -> str:

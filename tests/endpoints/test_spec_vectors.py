@@ -65,7 +65,7 @@ def test_a_spec_is_read_judged_and_written(given: Any, expected: Any) -> None:
 @vectors("workload_identity")
 def test_a_valid_spec_gives_a_workload(given: Any, expected: Any) -> None:
     if expected == "reject":
-        with pytest.raises(InvalidConfig):
+        with pytest.raises((MalformedSpec, InvalidConfig)):
             workload(read_spec(given))
         return
     made = workload(read_spec(given))
