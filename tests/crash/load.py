@@ -6,6 +6,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
@@ -116,8 +117,7 @@ class Load:
             with self._lock:
                 job_id = self._unwatched.pop() if self._unwatched else None
             if job_id is not None:
-                events = list(client.events(job_id))
-                self.watched[job_id] = [event for event in events if event.number is not None]
+                self.watched[job_id] = _all_events(client, job_id)
             elif self._stop.wait(PAUSE_S):
                 return
 
@@ -137,3 +137,14 @@ class Load:
                 continue
             at = stage(job.status, job.attempt)
             self.history.note(Reading(job_id, sent_s, time.monotonic(), at, job.envelope))
+
+
+def _all_events(client: Client, job_id: str) -> list[StreamEvent]:
+    """Follow a job to its result, however long its host is away."""
+    events: list[StreamEvent] = []
+    while not (events and events[-1].kind == "result"):
+        after = events[-1].number or 0 if events else 0
+        with suppress(Unreachable):
+            # One by one: what was seen before the stream broke is not to be lost.
+            events.extend(one for one in client.events(job_id, after=after) if one.number)
+    return events

@@ -89,20 +89,24 @@ class Catalog:
         self._blocks = blocks or _no_blocks
         self._limits_max = limits_max
         self._entries: dict[Path, _Entry] = {}
+        self._served: Mapping[str, LoadedSpec] = MappingProxyType({})
         self._lock = threading.Lock()
 
     def refresh(self) -> None:
         """Load what is new or changed, forget what is gone; raise OperatorError without a folder."""
         with self._lock:
-            self._entries = {path: self._current(path) for path in self._spec_files()}
+            entries = {path: self._current(path) for path in self._spec_files()}
+            if entries != self._entries:
+                self._entries = entries
+                self._served = MappingProxyType(_by_name(entries))
 
     def specs(self) -> Mapping[str, LoadedSpec]:
         """The specs that are served, by name, in alphabetical order."""
-        return MappingProxyType(self._by_name())
+        return self._served
 
     def get(self, name: str) -> LoadedSpec:
         """Return the spec of that name; raise CallerError if there is none or it has a fault."""
-        specs = self._by_name()
+        specs = self._served
         if name in specs:
             return specs[name]
         shown = printable(name)
@@ -125,18 +129,6 @@ class Catalog:
             }
             found.update(_repeated_names(self._entries))
         return found
-
-    def _by_name(self) -> dict[str, LoadedSpec]:
-        with self._lock:
-            repeated = _repeated_names(self._entries)
-            served = [
-                entry.loaded
-                for path, entry in self._entries.items()
-                if entry.loaded is not None and path not in repeated
-            ]
-        return {
-            loaded.spec.name: loaded for loaded in sorted(served, key=lambda one: one.spec.name)
-        }
 
     def _current(self, path: Path) -> _Entry:
         known = self._entries.get(path)
@@ -248,6 +240,16 @@ def spec_files_in(folder: Path) -> list[Path]:
         raise OperatorError(
             f"the specs folder {folder} cannot be read: {error.strerror}; make it or give --specs DIR"
         ) from None
+
+
+def _by_name(entries: Mapping[Path, _Entry]) -> dict[str, LoadedSpec]:
+    repeated = _repeated_names(entries)
+    served = [
+        entry.loaded
+        for path, entry in entries.items()
+        if entry.loaded is not None and path not in repeated
+    ]
+    return {loaded.spec.name: loaded for loaded in sorted(served, key=lambda one: one.spec.name)}
 
 
 def _repeated_names(entries: Mapping[Path, _Entry]) -> dict[Path, str]:

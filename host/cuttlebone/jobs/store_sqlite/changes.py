@@ -15,10 +15,13 @@ from cuttlebone.jobs.store import (
     tenant_queue_full,
 )
 from cuttlebone.jobs.store_sqlite.deliveries import add_delivery
-from cuttlebone.jobs.store_sqlite.rows import accounting_bytes, job_of, microseconds, row_of
+from cuttlebone.jobs.store_sqlite.reading import COUNT
+from cuttlebone.jobs.store_sqlite.rows import COLUMNS, accounting_bytes, job_of, microseconds
 from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
 
-COUNT: Final = "select jobs from job_counts where status = ?"
+_ACCEPT: Final = (
+    f"insert into jobs ({', '.join(COLUMNS)}) values ({', '.join(f':{name}' for name in COLUMNS)})"  # noqa: S608  # names of our own
+)
 _CLAIM: Final = """
 update jobs set status = 'running', attempt = attempt + 1, started_us = coalesce(started_us, ?)
 where number = (select number from jobs where status = 'queued' order by rank, number limit 1)
@@ -70,11 +73,12 @@ delete from jobs where finished_us is not null and finished_us + coalesce(ttl_s,
 def accept(
     connection: sqlite3.Connection,
     job: Job,
+    row: Mapping[str, Any],
     waiting_max: int,
     tenant_waiting_max: int | None,
     idempotency_key: str | None,
 ) -> Job:
-    """Keep a queued job, or return the one that the same request made before."""
+    """Keep a queued job as its `row`, or return the one that the same request made before."""
     earlier = _earlier(connection, job, idempotency_key)
     if earlier is not None:
         return earlier
@@ -85,16 +89,12 @@ def accept(
         counted = connection.execute(_TENANT_WAITING, (job.tenant, tenant_waiting_max))
         if counted.fetchone()[0] >= tenant_waiting_max:
             raise tenant_queue_full(tenant_waiting_max)
-    row = row_of(job)
-    names = ", ".join(row)
-    places = ", ".join(f":{name}" for name in row)
-    number = connection.execute(f"insert into jobs ({names}) values ({places})", row).lastrowid  # noqa: S608  # names of our own
+    number = connection.execute(_ACCEPT, row).lastrowid
     if idempotency_key is not None:
         connection.execute(
             "insert into idempotency (tenant, key, job) values (?, ?, ?)",
             (job.tenant, idempotency_key, number),
         )
-    connection.execute("update jobs set events = 1 where number = ?", (number,))
     _insert_event(connection, number, 1, EventKind.STATUS, {"status": JobStatus.QUEUED})
     return job
 

@@ -6,21 +6,60 @@ from pathlib import Path
 from typing import Final
 
 from cuttlebone.errors import OperatorError
-from cuttlebone.jobs.job import Job
+from cuttlebone.jobs.job import Job, JobFilter
 from cuttlebone.jobs.journal import JournalEntry
 from cuttlebone.jobs.recorded import RecordedJob, recorded_job
 from cuttlebone.jobs.store_sqlite.rows import entry_of, job_of
 from cuttlebone.jobs.store_sqlite.schema import connect
 from cuttlebone.text import printable
+from cuttlebone_abi import JobStatus
 
 FILE_NAME: Final = "jobs.sqlite"
 """The database in a state folder."""
+
+COUNT: Final = "select jobs from job_counts where status = ?"
+_PLACE: Final = "select rank, number from jobs where id = ? and status = 'queued'"
+_BEHIND_MAX: Final = 1_000
+_BEHIND: Final = """
+select count(*) from
+(select 1 from jobs where status = 'queued' and (rank, number) > (?, ?) limit ?)
+"""
+_BEFORE: Final = "select count(*) from jobs where status = 'queued' and (rank, number) < (?, ?)"
 
 
 def job_in(connection: sqlite3.Connection, job_id: str) -> Job | None:
     """The job as it stands."""
     row = connection.execute("select * from jobs where id = ?", (job_id,)).fetchone()
     return None if row is None else job_of(row)
+
+
+def jobs_in(connection: sqlite3.Connection, wanted: JobFilter) -> list[Job]:
+    """Jobs, newest first, at most `wanted.limit`."""
+    conditions, values = _conditions(wanted)
+    where = f"where {' and '.join(conditions)}" if conditions else ""
+    query = f"select * from jobs {where} order by number desc limit ?"  # noqa: S608  # conditions of our own
+    return [job_of(row) for row in connection.execute(query, (*values, wanted.limit))]
+
+
+def position_in(connection: sqlite3.Connection, job_id: str) -> int | None:
+    """How many queued jobs go before this queued one; None if it is not queued.
+
+    Most ask for a job that has just come, so what comes after it is counted first, and only where
+    that is much, what goes before. Either is exact: one transaction sees one state.
+    """
+    connection.execute("begin")
+    try:
+        place = connection.execute(_PLACE, (job_id,)).fetchone()
+        if place is None:
+            return None
+        (behind,) = connection.execute(_BEHIND, (*place, _BEHIND_MAX)).fetchone()
+        if behind == _BEHIND_MAX:
+            (before,) = connection.execute(_BEFORE, tuple(place)).fetchone()
+            return int(before)
+        (waiting,) = connection.execute(COUNT, (JobStatus.QUEUED,)).fetchone()
+        return int(waiting) - int(behind) - 1
+    finally:
+        connection.execute("commit")
 
 
 def journal_in(connection: sqlite3.Connection, job_id: str) -> list[JournalEntry]:
@@ -30,6 +69,21 @@ def journal_in(connection: sqlite3.Connection, job_id: str) -> list[JournalEntry
         (job_id,),
     )
     return [entry_of(row) for row in rows]
+
+
+def _conditions(wanted: JobFilter) -> tuple[list[str], list[str | int]]:
+    """The parts of a where clause, and the values of their places."""
+    parts: list[tuple[str, tuple[str | int, ...] | None]] = [
+        ("tenant = ?", None if wanted.tenant is None else (wanted.tenant,)),
+        ("status = ?", None if wanted.status is None else (wanted.status,)),
+        ("spec = ?", None if wanted.spec is None else (wanted.spec,)),
+        ("labels ->> ('$.' || json_quote(?)) = ?", wanted.label),
+        ("number < ?", None if wanted.before is None else (wanted.before,)),
+    ]
+    stated = [(condition, values) for condition, values in parts if values is not None]
+    return [condition for condition, _ in stated], [
+        value for _, values in stated for value in values
+    ]
 
 
 def recorded_in(folder: Path, job_id: str) -> RecordedJob:

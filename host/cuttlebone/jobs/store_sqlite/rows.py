@@ -27,6 +27,13 @@ def moment(microseconds: int | None) -> datetime | None:
     return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
 
 
+COLUMNS: Final = (
+    "id", "tenant", "spec", "request_sha256", "input", "limits", "labels", "priority", "rank",
+    "status", "created_us", "expires_us", "ttl_s", "recording", "callback_url", "events",
+)  # fmt: skip
+"""Those that `row_of` fills."""
+
+
 def row_of(job: Job) -> dict[str, Any]:
     """The columns of a job that is new."""
     return {
@@ -45,6 +52,7 @@ def row_of(job: Job) -> dict[str, Any]:
         "ttl_s": job.ttl_s,
         "recording": job.recording,
         "callback_url": job.callback_url,
+        "events": 1,  # the one that says that it waits
     }
 
 

@@ -28,8 +28,15 @@ from cuttlebone.jobs.journal import JournalEntry
 from cuttlebone.jobs.store import StoreUnavailable
 from cuttlebone.jobs.store_sqlite import changes
 from cuttlebone.jobs.store_sqlite.deliveries import SqliteDeliveries
-from cuttlebone.jobs.store_sqlite.reading import FILE_NAME, job_in, journal_in
-from cuttlebone.jobs.store_sqlite.rows import entry_row, event_of, job_of, microseconds
+from cuttlebone.jobs.store_sqlite.reading import (
+    COUNT,
+    FILE_NAME,
+    job_in,
+    jobs_in,
+    journal_in,
+    position_in,
+)
+from cuttlebone.jobs.store_sqlite.rows import entry_row, event_of, job_of, microseconds, row_of
 from cuttlebone.jobs.store_sqlite.schema import connect, open_database
 from cuttlebone.jobs.store_sqlite.writer import Change, Writer
 from cuttlebone.metrics import HostMetrics
@@ -88,9 +95,10 @@ class SqliteJobStore:
         idempotency_key: str | None = None,
     ) -> Job:
         """Keep a queued job and return it, or the one that the same request made before."""
+        row = row_of(job)  # here, not in the thread that everybody waits for
         return self._writer.do(
             lambda connection: changes.accept(
-                connection, job, waiting_max, tenant_waiting_max, idempotency_key
+                connection, job, row, waiting_max, tenant_waiting_max, idempotency_key
             )
         )
 
@@ -156,25 +164,13 @@ class SqliteJobStore:
 
     def find(self, wanted: JobFilter) -> Sequence[Job]:
         """Jobs, newest first, at most `wanted.limit`."""
-        conditions, values = _conditions(wanted)
-        where = f"where {' and '.join(conditions)}" if conditions else ""
-        query = f"select * from jobs {where} order by number desc limit ?"  # noqa: S608  # conditions of our own
         with self._reader() as reader:
-            return [job_of(row) for row in reader.execute(query, (*values, wanted.limit))]
+            return jobs_in(reader, wanted)
 
     def position(self, job_id: str) -> int | None:
         """How many queued jobs go before this queued one; None if it is not queued."""
         with self._reader() as reader:
-            row = reader.execute(
-                "select rank, number from jobs where id = ? and status = 'queued'", (job_id,)
-            ).fetchone()
-            if row is None:
-                return None
-            (position,) = reader.execute(
-                "select count(*) from jobs where status = 'queued' and (rank, number) < (?, ?)",
-                tuple(row),
-            ).fetchone()
-        return int(position)
+            return position_in(reader, job_id)
 
     def counts(self) -> Mapping[JobStatus, int]:
         """How many jobs there are in each status."""
@@ -191,7 +187,7 @@ class SqliteJobStore:
     def waiting(self) -> int:
         """How many jobs are queued."""
         with self._reader() as reader:
-            (waiting,) = reader.execute(changes.COUNT, (JobStatus.QUEUED,)).fetchone()
+            (waiting,) = reader.execute(COUNT, (JobStatus.QUEUED,)).fetchone()
         return int(waiting)
 
     def events(self, job_id: str, *, after: int, limit: int) -> Sequence[JobEvent]:
@@ -259,21 +255,6 @@ class SqliteJobStore:
 def _log_unavailable(state: RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome is not None else None
     _log.error("the job store cannot be written; trying again", reason=str(error))
-
-
-def _conditions(wanted: JobFilter) -> tuple[list[str], list[str | int]]:
-    """The parts of a where clause, and the values of their places."""
-    parts: list[tuple[str, tuple[str | int, ...] | None]] = [
-        ("tenant = ?", None if wanted.tenant is None else (wanted.tenant,)),
-        ("status = ?", None if wanted.status is None else (wanted.status,)),
-        ("spec = ?", None if wanted.spec is None else (wanted.spec,)),
-        ("labels ->> ('$.' || json_quote(?)) = ?", wanted.label),
-        ("number < ?", None if wanted.before is None else (wanted.before,)),
-    ]
-    stated = [(condition, values) for condition, values in parts if values is not None]
-    return [condition for condition, _ in stated], [
-        value for _, values in stated for value in values
-    ]
 
 
 def _lock_folder(folder: Path) -> int:
