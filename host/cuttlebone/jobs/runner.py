@@ -1,6 +1,7 @@
 """The step loop: a guest, a scope and an input in, an envelope out. Never raises."""
 
 import uuid
+from collections.abc import Callable
 from typing import assert_never
 
 import structlog
@@ -107,14 +108,23 @@ def failure_of(error: JobError | CommandError | MalformedMessage | BlockRefused)
 def _steps(guest: Guest, scope: Scope, recorder: Steps, value: Json) -> Done | Fail:
     limits = scope.budget.limits
     scope.budget.spend_step()
-    reply = guest.init(dump_json(value))
+    reply = _called(guest.init, dump_json(value), "step 1, with the input of the job")
     while True:
         command = decode_command(reply, bytes_max=limits.command_bytes, depth_max=limits.json_depth)
         if isinstance(command, Done | Fail):
             return command
         event = _answer(command, reply, guest, scope, recorder)
         scope.budget.spend_step()
-        reply = guest.step(event)
+        what = f"step {scope.budget.steps}, with the answer to `{command.cmd}`"
+        reply = _called(guest.step, event, what)
+
+
+def _called(call: Callable[[bytes], bytes], payload: bytes, what: str) -> bytes:
+    """Call into the guest; where it gives up, say in which step."""
+    try:
+        return call(payload)
+    except JobError as error:
+        raise JobError(error.code, f"{error.message} ({what})") from error
 
 
 def _answer(command: Answered, reply: bytes, guest: Guest, scope: Scope, recorder: Steps) -> bytes:
