@@ -15,7 +15,7 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 PREFIX: Final = "cuttlebone"
@@ -29,6 +29,8 @@ _COMMIT_CHANGES: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 Read = Callable[[], Iterable[tuple[str, float]]]
 """Reads label values with their numbers, at each scrape."""
+
+_Family = type[CounterMetricFamily] | type[GaugeMetricFamily]
 
 
 class HostMetrics:
@@ -117,7 +119,11 @@ class HostMetrics:
 
     def gauge(self, name: str, text: str, label: str, read: Read) -> None:
         """Show numbers that are read at each scrape."""
-        self._registry.register(_Read(f"{PREFIX}_{name}", text, label, read))
+        self._registry.register(_Read(f"{PREFIX}_{name}", text, label, read, GaugeMetricFamily))
+
+    def total(self, name: str, text: str, label: str, read: Read) -> None:
+        """Show sums that only grow and are read at each scrape."""
+        self._registry.register(_Read(f"{PREFIX}_{name}", text, label, read, CounterMetricFamily))
 
     def exposition(self) -> bytes:
         """All numbers, in the text format of Prometheus."""
@@ -140,18 +146,19 @@ class HostMetrics:
 
 
 class _Read(Collector):
-    """One gauge that is read when it is asked for. Immutable."""
+    """Numbers that are read when they are asked for. Immutable."""
 
-    def __init__(self, name: str, text: str, label: str, read: Read) -> None:
+    def __init__(self, name: str, text: str, label: str, read: Read, family: _Family) -> None:
         self._name, self._text, self._label, self._read = name, text, label, read
+        self._family = family
 
     def describe(self) -> Iterator[Metric]:
         """Name it without reading."""
-        yield GaugeMetricFamily(self._name, self._text, labels=[self._label])
+        yield self._family(self._name, self._text, labels=[self._label])
 
     def collect(self) -> Iterator[Metric]:
         """Read it."""
-        family = GaugeMetricFamily(self._name, self._text, labels=[self._label])
+        family = self._family(self._name, self._text, labels=[self._label])
         for value, number in self._read():
             family.add_metric([value], number)
         yield family

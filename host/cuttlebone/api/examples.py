@@ -108,6 +108,8 @@ _COMPLETED: Final[dict[str, Json]] = {
         "guest_ms": 12,
         "infer_ms": 2840,
         "infer_wait_ms": 3,
+        "prefill_ms": 910,
+        "decode_ms": 1927,
         "host_ms": 22,
         "steps": 29,
         "memory_bytes_peak": 1_114_112,

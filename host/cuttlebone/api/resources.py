@@ -43,6 +43,10 @@ class AccountingResource(Resource):
     infer_wait_ms: int = Field(
         description="Of these, waiting for admission or for the model to load."
     )
+    prefill_ms: int = Field(description="Of these, from admission to the first token.")
+    decode_ms: int = Field(
+        description="Of these, from the first token to the end, the verdicts of the guest included."
+    )
     host_ms: int = Field(description="The rest of the running time.")
     steps: int
     memory_bytes_peak: int

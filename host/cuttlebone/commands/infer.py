@@ -47,6 +47,8 @@ def carry_out_infer(command: Infer, scope: Scope, verdict: Verdict | None) -> In
     finally:
         generation.cancel()  # does nothing to one that has finished
         scope.budget.spend_tokens(generation.tokens_in, generation.tokens_out)
+        scope.prefill_s += generation.prefill_s
+        scope.decode_s += generation.decode_s
         scope.infer_s += scope.budget.elapsed_s - started
     scope.budget.check()
     if finished.finish is Finish.LENGTH and request.max_tokens < command.max_tokens:

@@ -50,6 +50,8 @@ def carry_out_infer_many(command: InferMany, scope: Scope) -> InferManyDone:
             if isinstance(one, Generation):
                 one.cancel()  # does nothing to one that has finished
                 scope.budget.spend_tokens(one.tokens_in, one.tokens_out)
+                scope.prefill_s += one.prefill_s
+                scope.decode_s += one.decode_s
         scope.infer_s += scope.budget.elapsed_s - started
     scope.budget.check()
     if scope.budget.tokens_out_left < 0:

@@ -75,3 +75,7 @@ class Scope:
     tokens_cached: int = 0
     infer_s: float = 0.0
     """Seconds from submitting generations to their ends, waiting included."""
+    prefill_s: float = 0.0
+    """Of these, from the admission of generations to their first tokens."""
+    decode_s: float = 0.0
+    """Of these, from first tokens to ends."""

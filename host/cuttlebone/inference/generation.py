@@ -144,7 +144,9 @@ class Generation:
         self._woken = False
         self._submitted_s = clock()
         self._waited_s: float | None = None
-        self._admitted = False
+        self._admitted_s: float | None = None
+        self._first_token_s: float | None = None
+        self._ended_s: float | None = None
         self._tokens_in = 0
         self._tokens_out = 0
 
@@ -202,10 +204,27 @@ class Generation:
             return self._waited()
 
     @property
+    def age_s(self) -> float:
+        """Seconds since submission."""
+        return self._clock() - self._submitted_s
+
+    @property
+    def prefill_s(self) -> float:
+        """Seconds from admission to the first token, or to the end."""
+        with self._changed:
+            return self._stretch(self._admitted_s, self._first_token_s)
+
+    @property
+    def decode_s(self) -> float:
+        """Seconds from the first token to the end, waiting for verdicts included."""
+        with self._changed:
+            return self._stretch(self._first_token_s, None)
+
+    @property
     def admitted(self) -> bool:
         """Whether it has its place in the batch, so that time counts as its own."""
         with self._changed:
-            return self._admitted
+            return self._admitted_s is not None
 
     @property
     def ended(self) -> bool:
@@ -221,13 +240,15 @@ class Generation:
             if self._outcome is not None:
                 return False
             self._waited_s = self._waited()
-            self._admitted = True
+            self._admitted_s = self._clock()
             self._changed.notify_all()
             return True
 
     def spend(self, *, tokens_in: int = 0, tokens_out: int = 0) -> None:
         """Add to what the generation has cost."""
         with self._changed:
+            if tokens_out and self._first_token_s is None:
+                self._first_token_s = self._clock()
             self._tokens_in += tokens_in
             self._tokens_out += tokens_out
 
@@ -243,6 +264,7 @@ class Generation:
         with self._changed:
             if self._outcome is None:
                 self._waited_s = self._waited()
+                self._ended_s = self._clock()
                 self._outcome = outcome
                 if drop_pieces:
                     self._pieces.clear()
@@ -259,3 +281,10 @@ class Generation:
 
     def _waited(self) -> float:
         return self._clock() - self._submitted_s if self._waited_s is None else self._waited_s
+
+    def _stretch(self, begin_s: float | None, end_s: float | None) -> float:
+        """Seconds between two moments; what has not ended yet goes on, what never began is 0."""
+        if begin_s is None:
+            return 0.0
+        moments = (end_s, self._ended_s, self._clock())
+        return next(moment for moment in moments if moment is not None) - begin_s

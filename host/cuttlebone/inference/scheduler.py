@@ -110,6 +110,16 @@ class Scheduler:
         return len(self._running)
 
     @property
+    def free_cells(self) -> int:
+        """Cells that nothing occupies."""
+        return self._cells.free_cells
+
+    @property
+    def kept_prompts(self) -> int:
+        """Prompts in memory that no generation uses."""
+        return len(self._cells.kept)
+
+    @property
     def runnable(self) -> bool:
         """Whether a plan made now would have tokens in it; call after `admit`."""
         return any(entry.ready or not entry.prefilled for entry in self._running.values())

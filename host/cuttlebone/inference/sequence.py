@@ -3,8 +3,11 @@
 from dataclasses import dataclass, field
 
 from cuttlebone.inference.answer import Answer
-from cuttlebone.inference.generation import Generation, Piece
-from cuttlebone.inference.model import Form, Sampler, Slot, Token
+from cuttlebone.inference.generation import Finished, Generation, Piece
+from cuttlebone.inference.model import Form, Model, Run, Sampler, Slot, Token
+from cuttlebone.inference.prompts import Prepared
+from cuttlebone.inference.scheduler import Chunk, Demand
+from cuttlebone_abi import Finish
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +54,68 @@ class LiveSequence:
         if not self.generation.request.asks_verdict:
             return 0
         return self.answer.pieces - self.judged
+
+    @classmethod
+    def of(cls, generation: Generation, prepared: Prepared) -> "LiveSequence":
+        """Begin a sequence for a generation."""
+        request = generation.request
+        answer = Answer(request.max_tokens, request.stop)
+        return cls(generation, prepared.prompt, prepared.form, answer)
+
+    @property
+    def demand(self) -> Demand:
+        """What it needs of the batch and the memory."""
+        request = self.generation.request
+        return Demand(
+            request.job, request.tenant, request.interactive, self.prompt, request.max_tokens
+        )
+
+    def decode_run(self) -> Run | None:
+        """The token to evaluate next, if it has its place and one was chosen."""
+        if self.slot is None or self.sampled is None:
+            return None
+        return Run(self.slot, self.evaluated, (self.sampled,), wants_logits=True)
+
+    def run(self, chunk: Chunk) -> Run | None:
+        """A chunk of its prompt, if it has its place; after the last one a token is chosen."""
+        if self.slot is None:
+            return None
+        end = chunk.position + chunk.tokens
+        tokens, last = self.prompt[chunk.position : end], end == len(self.prompt)
+        return Run(self.slot, chunk.position, tokens, wants_logits=last)
+
+    def sample(self, model: Model, row: int) -> None:
+        """Choose the next token after a row of the batch; raises DecodeFailed."""
+        if self.sampler is None:
+            return
+        token = self.sampler.pick(row)
+        self.sampled = token
+        self.generation.spend(tokens_out=1)
+        ended = model.ends_text(token)
+        piece = self.answer.end() if ended else self.answer.add(model.piece(token))
+        if piece:
+            self.outgoing.append(Piece(piece))
+
+    def close_sampler(self) -> None:
+        """Give the sampler's memory back; a second time does nothing."""
+        if self.sampler is not None:
+            self.sampler.close()
+            self.sampler = None
+
+    def outcome(self) -> Finished | str:
+        """What the generation came to, once its answer is finished; text says what is wrong with it."""
+        finish = self.answer.finish
+        if finish is None:
+            return "the answer has no end"
+        # A text that was cut, by whomever, cannot be whole; one that ended has to be.
+        fault = self.form.fault(self.answer.text) if self.form and finish is Finish.EOS else None
+        if fault is not None:
+            return f"the finished text breaks its constraint: {fault}"
+        return Finished(
+            self.answer.text,
+            finish,
+            tokens_in=len(self.prompt),
+            tokens_out=self.answer.tokens_out,
+            tokens_cached=self.cached,
+            seed=self.generation.request.sampling.seed,
+        )

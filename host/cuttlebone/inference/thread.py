@@ -11,6 +11,7 @@ from typing import Final
 import structlog
 
 from cuttlebone.errors import CommandError, OperatorError
+from cuttlebone.inference.figures import Figures, Meter
 from cuttlebone.inference.generation import CancelAsked, Generation, GenerationRequest, VerdictGiven
 from cuttlebone.inference.inbox import Inbox, Message, StopAsked, Submitted
 from cuttlebone.inference.model import Model, ModelInfo
@@ -73,6 +74,7 @@ class InferenceThread:
         self._limits = limits
         self._clock = clock
         self._inbox = Inbox()
+        self._meter = Meter()
         self._stopping = threading.Event()
         self._settled = threading.Event()
         self._state = State(Phase.LOADING)
@@ -131,6 +133,11 @@ class InferenceThread:
         return self._state
 
     @property
+    def figures(self) -> Figures:
+        """What it has done so far, and what it is doing now."""
+        return self._meter.figures()
+
+    @property
     def info(self) -> ModelInfo | None:
         """What is known of the model, while it is loaded."""
         loaded = self._loaded
@@ -162,6 +169,7 @@ class InferenceThread:
                 _log.error(
                     "inference thread broke", model=self._name, traceback=traceback.format_exc()
                 )
+                self._meter.restarts += 1
                 deaths = 1 if self._clock() - begun_s > SERVED_WELL_S else deaths + 1
                 final = State(
                     Phase.FAILED, f"it broke: {type(error).__name__}: {printable(str(error))}"
@@ -182,7 +190,7 @@ class InferenceThread:
         model = self._load()
         try:
             prompts = PromptMaker(model)
-            ticker = Ticker(model, prompts, self._inbox, self._limits, self._clock)
+            ticker = Ticker(model, prompts, self._inbox, self._limits, self._meter, self._clock)
             self._loaded = _Loaded(model.info, prompts)
             self._state = State(Phase.READY)
             self._settled.set()

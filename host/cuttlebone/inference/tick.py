@@ -6,21 +6,19 @@ from itertools import count
 from typing import assert_never
 
 from cuttlebone.errors import CommandError
-from cuttlebone.inference.answer import Answer
 from cuttlebone.inference.cells import Cells
+from cuttlebone.inference.figures import Meter
 from cuttlebone.inference.generation import (
     CANCELLED,
     CancelAsked,
-    Finished,
     Generation,
-    Piece,
     VerdictGiven,
 )
 from cuttlebone.inference.inbox import Inbox, Message, StopAsked, Submitted
 from cuttlebone.inference.model import DecodeFailed, Model, Run
 from cuttlebone.inference.pace import Pace
 from cuttlebone.inference.prompts import PromptMaker
-from cuttlebone.inference.scheduler import Copy, Demand, Plan, Scheduler, SequenceId
+from cuttlebone.inference.scheduler import Copy, Plan, Scheduler, SequenceId
 from cuttlebone.inference.sequence import BatchLimits, LiveSequence
 from cuttlebone_abi import ErrorCode, Finish
 
@@ -38,6 +36,7 @@ class Ticker:
         prompts: PromptMaker,
         inbox: Inbox,
         limits: BatchLimits,
+        meter: Meter,
         clock: Callable[[], float],
     ) -> None:
         info = model.info
@@ -45,16 +44,17 @@ class Ticker:
         self._prompts = prompts
         self._inbox = inbox
         self._limits = limits
+        self._meter = meter
         self._clock = clock
         self._pace = Pace()
-        self._batch_tokens_max = min(limits.batch_tokens_max, info.batch_tokens_max)
+        batch_tokens_max = min(limits.batch_tokens_max, info.batch_tokens_max)
         cells = Cells(
             cells=info.cells,
-            slots=min(info.slots, self._batch_tokens_max - 1),
+            slots=min(info.slots, batch_tokens_max - 1),
             kept_cells_max=int(info.cells * limits.kept_cells_share),
             shares=info.shares_prefixes and limits.shares_prefixes,
         )
-        self._scheduler = Scheduler(cells, batch_tokens_max=self._batch_tokens_max)
+        self._scheduler = Scheduler(cells, batch_tokens_max=batch_tokens_max)
         self._sequences: dict[SequenceId, LiveSequence] = {}
         self._ids: dict[Generation, SequenceId] = {}
         self._unread: deque[Message] = deque()
@@ -65,19 +65,25 @@ class Ticker:
         if not self._drain():
             return False
         self._admit()
+        self._show()
         if self._scheduler.runnable:
-            plan = self._plan()
+            decoding = sum(sequence.sampled is not None for sequence in self._sequences.values())
+            plan = self._scheduler.plan(self._pace.prefill_tokens(decoding))
             for copy in plan.copies:
                 self._copy(copy)
             self._evaluate(self._runs(plan))
             self._deliver()
         return True
 
+    def _show(self) -> None:
+        meter, scheduler = self._meter, self._scheduler
+        meter.running, meter.waiting = scheduler.running, scheduler.waiting
+        meter.free_cells, meter.kept_prompts = scheduler.free_cells, scheduler.kept_prompts
+
     def fail_all(self, code: ErrorCode, reason: str) -> None:
         """End every generation. The memory is not put in order: nothing follows."""
         for sequence in self._sequences.values():
-            if sequence.sampler is not None:
-                sequence.sampler.close()
+            sequence.close_sampler()
             sequence.generation.fail(code, reason)
         for message in self._unread:
             if isinstance(message, Submitted):
@@ -85,8 +91,6 @@ class Ticker:
         self._sequences.clear()
         self._ids.clear()
         self._unread.clear()
-
-    # Messages.
 
     def _drain(self) -> bool:
         verdicts, timeout_s = self._patience()
@@ -125,6 +129,8 @@ class Ticker:
     def _submit(self, message: Submitted) -> None:
         generation, request = message.generation, message.generation.request
         prepared = message.prepared
+        if generation.ended:
+            return
         if prepared is None:
             try:
                 prepared = self._prompts.prepare(request)
@@ -132,19 +138,10 @@ class Ticker:
                 generation.fail(error.code, error.message)
                 return
         key = SequenceId(next(self._numbers))
-        answer = Answer(request.max_tokens, request.stop)
-        self._sequences[key] = LiveSequence(generation, prepared.prompt, prepared.form, answer)
+        sequence = LiveSequence.of(generation, prepared)
+        self._sequences[key] = sequence
         self._ids[generation] = key
-        self._scheduler.submit(
-            key,
-            Demand(
-                request.job,
-                request.tenant,
-                request.interactive,
-                prepared.prompt,
-                request.max_tokens,
-            ),
-        )
+        self._scheduler.submit(key, sequence.demand)
 
     def _judge(self, generation: Generation, *, stop: bool) -> None:
         key = self._ids.get(generation)
@@ -166,8 +163,6 @@ class Ticker:
         if key is not None:
             self._fail(key, ErrorCode.CANCELLED, CANCELLED)
 
-    # The batch.
-
     def _admit(self) -> None:
         while (admitted := self._scheduler.admit()) is not None:
             for slot in admitted.evicted:
@@ -176,36 +171,23 @@ class Ticker:
             sequence.slot = admitted.slot
             if not sequence.generation.admit():
                 continue  # cancelled meanwhile: the message is on its way
+            self._meter.queue_wait_s += sequence.generation.waited_s
             request = sequence.generation.request
             sequence.sampler = self._model.sampler(request.sampling, sequence.form)
-
-    def _plan(self) -> Plan:
-        decoding = sum(sequence.sampled is not None for sequence in self._sequences.values())
-        return self._scheduler.plan(
-            self._pace.prefill_tokens(decoding, most=self._batch_tokens_max)
-        )
 
     def _copy(self, copy: Copy) -> None:
         self._model.copy(copy.source, copy.target, copy.tokens)
         sequence = self._sequences[copy.sequence]
         sequence.evaluated = sequence.cached = copy.tokens
         sequence.generation.spend(tokens_in=copy.tokens)
+        self._meter.tokens_in += copy.tokens
+        self._meter.tokens_cached += copy.tokens
 
     def _runs(self, plan: Plan) -> list[tuple[SequenceId, Run]]:
-        runs = []
-        for key in plan.decode:
-            sequence = self._sequences[key]
-            if sequence.slot is not None and sequence.sampled is not None:
-                runs.append(
-                    (key, Run(sequence.slot, sequence.evaluated, (sequence.sampled,), True))
-                )
-        for chunk in plan.prefill:
-            sequence = self._sequences[chunk.sequence]
-            if sequence.slot is not None:
-                end = chunk.position + chunk.tokens
-                tokens, last = sequence.prompt[chunk.position : end], end == len(sequence.prompt)
-                runs.append((chunk.sequence, Run(sequence.slot, chunk.position, tokens, last)))
-        return runs
+        decode = [(key, self._sequences[key].decode_run()) for key in plan.decode]
+        chunks = plan.prefill
+        prefill = [(chunk.sequence, self._sequences[chunk.sequence].run(chunk)) for chunk in chunks]
+        return [(key, run) for key, run in decode + prefill if run is not None]
 
     def _evaluate(self, runs: Sequence[tuple[SequenceId, Run]]) -> None:
         """Evaluate one batch; if that fails, each run by itself, so that only the broken ones end."""
@@ -216,20 +198,33 @@ class Ticker:
             if len(runs) == 1:
                 self._fail(runs[0][0], ErrorCode.INFER_FAILED, str(error), spoiled=True)
                 return
-            for _, run in runs:
-                self._model.truncate(run.slot, run.position)
             for one in runs:
-                self._evaluate([one])
+                if self._taken_back(*one):
+                    self._evaluate([one])
             return
-        self._pace.took(sum(len(run.tokens) for _, run in runs), self._clock() - begun_s)
+        took_s = self._clock() - begun_s
+        decode = sum(self._sequences[key].sampled is not None for key, _ in runs)
+        tokens = sum(len(run.tokens) for _, run in runs)
+        self._pace.took(tokens, took_s)
+        self._meter.batch(prefill_tokens=tokens - decode, decode_tokens=decode, took_s=took_s)
         for (key, run), row in zip(runs, rows, strict=True):
             self._take_in(key, run, row)
+
+    def _taken_back(self, key: SequenceId, run: Run) -> bool:
+        """Undo what a failed batch may have left in memory; end the sequence if that is impossible."""
+        try:
+            self._model.truncate(run.slot, run.position)
+        except DecodeFailed as error:
+            self._fail(key, ErrorCode.INFER_FAILED, str(error), spoiled=True)
+            return False
+        return True
 
     def _take_in(self, key: SequenceId, run: Run, row: int) -> None:
         sequence = self._sequences[key]
         sequence.evaluated = run.position + len(run.tokens)
         if sequence.sampled is None:
             sequence.generation.spend(tokens_in=len(run.tokens))
+            self._meter.tokens_in += len(run.tokens)
             self._scheduler.evaluated(key, sequence.evaluated)
         if run.wants_logits:
             self._sample(key, sequence, row)
@@ -237,21 +232,16 @@ class Ticker:
     def _sample(self, key: SequenceId, sequence: LiveSequence, row: int) -> None:
         if sequence.sampler is None:
             return
+        first = sequence.sampled is None
         try:
-            token = sequence.sampler.pick(row)
+            sequence.sample(self._model, row)
         except DecodeFailed as error:
             self._fail(key, ErrorCode.INFER_FAILED, str(error), spoiled=True)
             return
-        sequence.sampled = token
-        sequence.generation.spend(tokens_out=1)
-        answer = sequence.answer
-        piece = (
-            answer.end() if self._model.ends_text(token) else answer.add(self._model.piece(token))
-        )
-        if piece:
-            sequence.outgoing.append(Piece(piece))
-
-    # What comes out.
+        self._meter.tokens_out += 1
+        if first:
+            self._meter.first_tokens += 1
+            self._meter.first_token_s += sequence.generation.age_s
 
     def _deliver(self) -> None:
         """Hand over what the batch gave, all of it after all sampling.
@@ -274,28 +264,13 @@ class Ticker:
     def _finish(self, key: SequenceId) -> None:
         sequence = self._sequences.pop(key)
         del self._ids[sequence.generation]
-        answer, finish = sequence.answer, sequence.answer.finish
-        if finish is None:
+        outcome = sequence.outcome()
+        if isinstance(outcome, str):
+            self._meter.failed += 1
+            sequence.generation.fail(ErrorCode.INFER_FAILED, outcome)
             return
-        # A text that was cut, by whomever, cannot be whole; one that ended has to be.
-        if finish is Finish.EOS and sequence.form is not None:
-            fault = sequence.form.fault(answer.text)
-            if fault is not None:
-                sequence.generation.fail(
-                    ErrorCode.INFER_FAILED, f"the finished text breaks its constraint: {fault}"
-                )
-                return
-        sequence.generation.end(
-            Finished(
-                answer.text,
-                finish,
-                tokens_in=len(sequence.prompt),
-                tokens_out=answer.tokens_out,
-                tokens_cached=sequence.cached,
-                seed=sequence.generation.request.sampling.seed,
-            ),
-            drop_pieces=finish is Finish.GUEST,
-        )
+        self._meter.finished += 1
+        sequence.generation.end(outcome, drop_pieces=outcome.finish is Finish.GUEST)
 
     def _fail(
         self, key: SequenceId, code: ErrorCode, message: str, *, spoiled: bool = False
@@ -303,14 +278,16 @@ class Ticker:
         self._drop(key, spoiled=spoiled)
         sequence = self._sequences.pop(key)
         del self._ids[sequence.generation]
+        if code is ErrorCode.CANCELLED:
+            self._meter.cancelled += 1
+        else:
+            self._meter.failed += 1
         sequence.generation.fail(code, message)
 
     def _drop(self, key: SequenceId, *, spoiled: bool = False) -> None:
         """Give up a sequence's place in line, batch and memory; it may have none any more."""
         sequence = self._sequences[key]
-        if sequence.sampler is not None:
-            sequence.sampler.close()
-            sequence.sampler = None
+        sequence.close_sampler()
         if not sequence.scheduled:
             return
         sequence.scheduled = False

@@ -82,6 +82,10 @@ class Accounting:
     fuel: int | None
     """Operations of the guest's code; None where they were not counted."""
     tokens_cached: int
+    prefill_ms: int = 0
+    """Of `infer_ms`, from admissions to first tokens. 0 in jobs kept before it was measured."""
+    decode_ms: int = 0
+    """Of `infer_ms`, from first tokens to ends, the guest's verdicts included."""
 
 
 @dataclass(frozen=True, slots=True)

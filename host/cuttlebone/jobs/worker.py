@@ -188,4 +188,6 @@ def _accounting(job: Job, scope: Scope, guest: Guest) -> Accounting:
         memory_bytes_peak=used.memory_bytes_peak,
         fuel=used.fuel,
         tokens_cached=scope.tokens_cached,
+        prefill_ms=round(scope.prefill_s * 1000),
+        decode_ms=round(scope.decode_s * 1000),
     )
