@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,9 @@ from api.hosted import BOUND_S, SCRIPTS, Api, Gate, served
 from cuttlebone.api.following import event_stream
 from cuttlebone.api.resources import Health
 from cuttlebone.api.subscribers import Subscribers
+from cuttlebone.jobs.events import JobEvent
 from cuttlebone.jobs.job import Submission
+from cuttlebone.jobs.service import JobService
 from cuttlebone_abi import load_json
 
 Job = dict[str, Any]
@@ -202,3 +204,44 @@ def test_a_reader_that_a_job_is_forgotten_under_is_told_of_the_gap(tmp_path: Pat
                 return [f"{event.event} {event.raw_data}" async for event in stream][1:]
 
         assert asyncio.run(told()) == ['gap {"after":3,"next":null}']
+
+
+def test_a_stream_that_is_to_go_on_beyond_the_log_says_so_and_begins_anew(api: Api) -> None:
+    job = api.ended(api.submit("echo"))
+
+    with followed(api, job, **{"Last-Event-ID": "57"}) as stream:
+        events = list(stream)
+
+    assert events[1].event == "gap"
+    assert load_json(events[1].data.encode()) == {"after": 57, "next": 1}
+    assert [event.id for event in events[2:]] == ["1", "2", "3", "4", "5"]
+
+
+class LosesAnEvent(JobService):
+    """A job service whose event logs lack the third event."""
+
+    def __init__(self, whole: JobService) -> None:
+        """Take everything else from a service that works."""
+        vars(self).update(vars(whole))
+
+    def events(self, job_id: str, *, after: int) -> Sequence[JobEvent]:
+        return [one for one in super().events(job_id, after=after) if one.number != 3]
+
+
+def test_an_event_that_is_missing_is_said(api: Api) -> None:
+    job = api.ended(api.submit("echo"))
+
+    async def told() -> list[str]:
+        service = LosesAnEvent(api.host.service)
+        with Subscribers().subscribe(service, job["id"]) as subscription:
+            snapshot = Health(status="", version="")
+            stream = event_stream(service, subscription, snapshot, job["id"], 0)
+            return [f"{event.event} {event.id or event.raw_data}" async for event in stream][1:]
+
+    assert asyncio.run(told()) == [
+        "status 1",
+        "status 2",
+        'gap {"after":2,"next":4}',
+        "status 4",
+        "result 5",
+    ]

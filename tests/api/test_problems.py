@@ -15,7 +15,9 @@ from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.api.problems import KINDS
 from cuttlebone.errors import ProblemCode
 from cuttlebone.jobs.events import JobEvent
-from cuttlebone.jobs.service import JobService
+from cuttlebone.jobs.job import Submission
+from cuttlebone.jobs.service import Accepted, JobService
+from cuttlebone.jobs.store import StoreUnavailable
 from cuttlebone_abi import Signature, parse_type
 from hosts import write_spec
 
@@ -220,3 +222,29 @@ def test_a_host_goes_on_after_a_fault() -> None:
         http.get("/readyz")
 
         assert http.get("/healthz").status_code == 200
+
+
+class KeepsNothing(JobService):
+    """A job service whose store is full."""
+
+    def __init__(self, whole: JobService) -> None:
+        """Take everything else from a service that works."""
+        vars(self).update(vars(whole))
+
+    def accept(
+        self,
+        submission: Submission,
+        *,
+        idempotency_key: str | None = None,
+        tenant_waiting_max: int | None = None,
+    ) -> Accepted:
+        raise StoreUnavailable("database or disk is full")
+
+
+def test_a_job_that_cannot_be_kept_is_not_accepted(api: Api) -> None:
+    with over(KeepsNothing(api.host.service)) as http:
+        answer = http.post("/v1/jobs", json={"spec": "echo", "input": 1})
+
+    found = problem(answer, 507, ProblemCode.STORE_UNAVAILABLE)
+    assert "database or disk is full" in found["detail"]
+    assert int(answer.headers["Retry-After"]) > 0

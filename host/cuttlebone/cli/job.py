@@ -1,4 +1,4 @@
-"""`cuttlebone job`: one job of a running host, shown, watched, cancelled or exported."""
+"""`cuttlebone job`: one job of a running host, shown, watched, cancelled, exported or forgotten."""
 
 from contextlib import closing
 from pathlib import Path
@@ -7,26 +7,25 @@ from typing import Annotated, TypeAlias
 import typer
 from rich.console import Console
 
-from cuttlebone.cli.connecting import client_of
 from cuttlebone.cli.options import DEFAULT_URL, JsonFlag, UrlOption
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import json_text, write_json, write_line
 from cuttlebone.cli.watching import EventView
-from cuttlebone.client import StreamEvent
+from cuttlebone.client import Client, StreamEvent
 from cuttlebone.errors import OperatorError
 from cuttlebone_abi import load_json
 
-app = typer.Typer(help="Show, watch, cancel or export a job of a running host.")
+app = typer.Typer(help="Show, watch, cancel, export or forget a job of a running host.")
 
 JobArgument: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The id of the job.")]
 
 
 @app.command(epilog="Example: cuttlebone job show 5f0c --url http://127.0.0.1:8420")
 def show(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFlag = False) -> None:
-    """Show a job as it stands, with its envelope when it has ended."""
-    with reporting(as_json=as_json), client_of(url) as client:
-        job = client.job(job_id)
-    write_json(job.model_dump(mode="json"), pretty=not as_json)
+    """Show a job as it stands, with its envelope when it has ended, and what its callback was told."""
+    with reporting(as_json=as_json), Client(url) as client:
+        job, told = client.job(job_id), client.deliveries(job_id)
+    write_json({**job.model_dump(mode="json"), **told.model_dump(mode="json")}, pretty=not as_json)
 
 
 @app.command(epilog="Example: cuttlebone job events 5f0c --json")
@@ -43,7 +42,7 @@ def events(
     line, with its number, kind and data.
     """
     view = EventView(Console(markup=False, emoji=False, highlight=False))
-    with reporting(as_json=as_json), client_of(url) as client, closing(view):
+    with reporting(as_json=as_json), Client(url) as client, closing(view):
         for event in client.events(job_id, after=after):
             if as_json:
                 _write_event(event)
@@ -54,7 +53,7 @@ def events(
 @app.command(epilog="Example: cuttlebone job cancel 5f0c")
 def cancel(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFlag = False) -> None:
     """Ask for the end of a job. One that has ended already stays as it is."""
-    with reporting(as_json=as_json), client_of(url) as client:
+    with reporting(as_json=as_json), Client(url) as client:
         job = client.cancel(job_id)
     if as_json:
         write_json(job.model_dump(mode="json"), pretty=False)
@@ -62,6 +61,17 @@ def cancel(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFl
         write_line(f"{job.id} is {job.status}")
     else:
         write_line(f"{job.id} is being cancelled")
+
+
+@app.command(epilog="Example: cuttlebone job forget 5f0c")
+def forget(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFlag = False) -> None:
+    """Wipe a job that has ended from its host: input, events, journal and envelope."""
+    with reporting(as_json=as_json), Client(url) as client:
+        client.forget(job_id)
+    if as_json:
+        write_json({"forgotten": job_id}, pretty=False)
+    else:
+        write_line(f"{job_id} is forgotten")
 
 
 @app.command(epilog="Example: cuttlebone job export 5f0c --output cases/long-file.json")
@@ -81,7 +91,7 @@ def export(
     what it read of files.
     """
     with reporting(as_json=as_json):
-        with client_of(url) as client:
+        with Client(url) as client:
             document = load_json(client.journal(job_id))
         if output is None:
             write_json(document, pretty=not as_json)

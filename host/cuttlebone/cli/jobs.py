@@ -7,11 +7,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cuttlebone.cli.connecting import client_of
 from cuttlebone.cli.options import DEFAULT_URL, JsonFlag, UrlOption
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import shown, write_json, write_note
-from cuttlebone.client import JobPage, JobResource
+from cuttlebone.client import Client, JobPage, JobResource
 from cuttlebone_abi import JobStatus
 
 app = typer.Typer()
@@ -33,7 +32,7 @@ def jobs(
     as_json: JsonFlag = False,
 ) -> None:
     """List the jobs of a running host, newest first."""
-    with reporting(as_json=as_json), client_of(url) as client:
+    with reporting(as_json=as_json), Client(url) as client:
         page = client.jobs(status=status, spec=spec, label=label, limit=limit, cursor=cursor)
     if as_json:
         write_json(page.model_dump(mode="json"), pretty=False)

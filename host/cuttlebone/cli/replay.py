@@ -9,13 +9,13 @@ from typing import Annotated, Final
 
 import typer
 
-from cuttlebone.cli.connecting import client_of
 from cuttlebone.cli.host_options import IsolationOption, settings_with
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.options import DEFAULT_URL, JsonFlag, UrlOption
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
 from cuttlebone.cli.statuses import ExitStatus
+from cuttlebone.client import Client
 from cuttlebone.errors import OperatorError
 from cuttlebone.files import HandleTable
 from cuttlebone.jobs.catalog import LoadedSpec, load_spec, read_block, spec_files_in
@@ -91,7 +91,7 @@ def _recorded(source: str, state: Path | None, url: str) -> RecordedJob:
         raise OperatorError(f"there is no file {path}")
     if state is not None:
         return recorded_in(state, source)
-    with client_of(url) as client:
+    with Client(url) as client:
         return read_recorded_job(client.journal(source), f"the answer of {url}")
 
 

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from cuttlebone.cli.connecting import client_of
 from cuttlebone.cli.following import follow
 from cuttlebone.cli.options import (
     DEFAULT_URL,
@@ -36,6 +35,26 @@ def submit(
     stated_input: InputOption,
     limits: LimitsOption = None,
     labels: LabelsOption = None,
+    urgent: Annotated[
+        bool, typer.Option("--interactive", help="Go before jobs for which nobody waits.")
+    ] = False,
+    ttl_s: Annotated[
+        int | None, typer.Option(min=1, help="How long the job is kept after its end.")
+    ] = None,
+    expires_in_s: Annotated[
+        int | None, typer.Option(min=1, help="How long the job may wait to be started.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--record-full", help="Keep every step whole in the journal.")
+    ] = False,
+    callback: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Where its end is told; a host that the operator lists."),
+    ] = None,
+    own_id: Annotated[
+        str | None,
+        typer.Option("--id", help="An id of your own: the same submission again is the same job."),
+    ] = None,
     wait: Annotated[
         bool, typer.Option("--wait", "-w", help="Wait for the end and write the envelope.")
     ] = False,
@@ -47,12 +66,18 @@ def submit(
     With --wait the exit status is that of `run`; Ctrl-C then ends the waiting, not the job. With
     --json the whole job is written instead of its id.
     """
-    with reporting(as_json=as_json), client_of(url) as client:
+    with reporting(as_json=as_json), Client(url) as client:
         job = client.submit(
             spec,
             read_input(stated_input),
             limits=read_limits(limits),
             labels=read_labels(labels),
+            priority="interactive" if urgent else "batch",
+            ttl_s=ttl_s,
+            expires_in_s=expires_in_s,
+            record="full" if full else None,
+            callback_url=callback,
+            job_id=own_id,
         )
         if not wait:
             if as_json:

@@ -1,0 +1,251 @@
+"""Who may do what: tokens, scopes, tenants and quotas over HTTP."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from api.hosted import SCRIPTS, Api, served
+from cuttlebone.access import Door, Scope, TokenFile
+from cuttlebone.errors import ProblemCode
+from cuttlebone.jobs.job import Submission
+
+ALL = frozenset(Scope)
+BODY = {"spec": "echo", "input": 1}
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+@contextmanager
+def guarded(folder: Path, **settings: object) -> Iterator[tuple[Api, TokenFile]]:
+    """Serve a host whose file of tokens is there, and empty but for what a test adds."""
+    tokens = TokenFile(folder / "state")
+    specs = folder / "specs"
+    specs.mkdir()
+    with served(specs, SCRIPTS, door=Door(tokens), **settings) as api:  # type: ignore[arg-type]  # settings of many types
+        yield api, tokens
+
+
+def client(
+    api: Api, tokens: TokenFile, name: str, tenant: str = "local", *scopes: Scope
+) -> httpx.Client:
+    """A client with a token of its own."""
+    secret = tokens.add(name, tenant=tenant, scopes=frozenset(scopes) or ALL)
+    return httpx.Client(base_url=api.server.url, headers=bearer(secret), verify=False, timeout=30)
+
+
+def refused(answer: httpx.Response, status: int, code: ProblemCode) -> None:
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+def test_without_tokens_everybody_on_this_machine_is_served(tmp_path: Path) -> None:
+    with guarded(tmp_path) as (api, _):
+        assert api.http.post("/v1/jobs", json=BODY).status_code == 202
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Bearer cuttlebone_nothing"},
+        {"Authorization": "Bearer"},
+        {"Authorization": ""},
+        {"Authorization": "Basic Y3V0dGxlOmJvbmU="},
+    ],
+)
+def test_with_a_token_there_is_no_way_in_without_one(
+    tmp_path: Path, headers: Mapping[str, str]
+) -> None:
+    with guarded(tmp_path) as (api, tokens):
+        tokens.add("agent", tenant="local", scopes=ALL)
+        answers = [
+            api.http.request(method, path, headers=headers, json=BODY if method == "POST" else None)
+            for method, path in [
+                ("GET", "/v1/jobs"), ("POST", "/v1/jobs"), ("GET", "/v1/jobs/x"),
+                ("GET", "/v1/jobs/x/events"), ("POST", "/v1/jobs/x/cancel"), ("DELETE", "/v1/jobs/x"),
+                ("GET", "/v1/specs"), ("GET", "/v1/models"), ("GET", "/v1/blocks"),
+            ]
+        ]  # fmt: skip
+
+    for answer in answers:
+        refused(answer, 401, ProblemCode.UNAUTHENTICATED)
+        assert answer.headers["WWW-Authenticate"] == 'Bearer realm="cuttlebone"'
+
+
+def test_a_token_is_accepted_however_its_scheme_is_written(tmp_path: Path) -> None:
+    with guarded(tmp_path) as (api, tokens):
+        secret = tokens.add("agent", tenant="local", scopes=ALL)
+        answer = api.http.get("/v1/jobs", headers={"Authorization": f"bearer {secret}"})
+
+    assert answer.status_code == 200
+
+
+def test_health_needs_no_token(tmp_path: Path) -> None:
+    with guarded(tmp_path) as (api, tokens):
+        tokens.add("agent", tenant="local", scopes=ALL)
+
+        assert api.http.get("/healthz").status_code == 200
+        assert api.http.get("/readyz").status_code == 200
+        assert api.http.get("/openapi.json").status_code == 200
+
+
+def test_a_running_host_notices_a_new_token_and_its_end(tmp_path: Path) -> None:
+    with guarded(tmp_path) as (api, tokens):
+        with client(api, tokens, "agent") as http:
+            assert http.get("/v1/jobs").status_code == 200
+            tokens.revoke("agent")
+            refused(http.get("/v1/jobs"), 401, ProblemCode.UNAUTHENTICATED)
+        refused(api.http.get("/v1/jobs"), 401, ProblemCode.UNAUTHENTICATED)
+
+
+def test_a_host_that_others_reach_serves_nobody_once_its_tokens_are_gone(tmp_path: Path) -> None:
+    with served(tmp_path, door=Door(TokenFile(tmp_path / "none"), local=False)) as api:
+        refused(api.http.get("/v1/jobs"), 401, ProblemCode.UNAUTHENTICATED)
+
+
+def test_a_damaged_file_of_tokens_lets_nobody_in(tmp_path: Path) -> None:
+    with guarded(tmp_path) as (api, tokens), client(api, tokens, "agent") as http:
+        tokens.path.write_text("{")
+        tokens.path.chmod(0o600)
+
+        refused(http.get("/v1/jobs"), 503, ProblemCode.MISCONFIGURED)
+
+
+OPERATIONS = {
+    Scope.SUBMIT: [("POST", "/v1/jobs"), ("PUT", "/v1/jobs/a-job-of-mine")],
+    Scope.READ: [
+        ("GET", "/v1/jobs"), ("GET", "/v1/jobs/x"), ("GET", "/v1/jobs/x/events"),
+        ("GET", "/v1/jobs/x/result"), ("GET", "/v1/jobs/x/journal"), ("GET", "/v1/specs"),
+        ("GET", "/v1/specs/echo"), ("GET", "/v1/models"), ("GET", "/v1/blocks"),
+        ("GET", f"/v1/blocks/{'0' * 64}"),
+    ],
+    Scope.CANCEL: [("POST", "/v1/jobs/x/cancel"), ("DELETE", "/v1/jobs/x")],
+    Scope.ADMIN: [("PUT", f"/v1/blocks/{'0' * 64}")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scope", Scope)
+def test_a_token_does_what_its_scope_says_and_nothing_else(tmp_path: Path, scope: Scope) -> None:
+    with guarded(tmp_path) as (api, tokens), client(api, tokens, "one", "t", scope) as http:
+        for needed, paths in OPERATIONS.items():
+            for method, path in paths:
+                answer = http.request(method, path, json=BODY if needed is Scope.SUBMIT else None)
+                if needed is scope:
+                    assert answer.status_code not in {401, 403}, (method, path)
+                else:
+                    refused(answer, 403, ProblemCode.MISSING_SCOPE)
+                    assert f"`{needed}`" in answer.json()["detail"]
+
+
+def test_the_job_of_a_tenant_is_unknown_to_others(tmp_path: Path) -> None:
+    with (
+        guarded(tmp_path) as (api, tokens),
+        client(api, tokens, "a", "red") as red,
+        client(api, tokens, "b", "blue") as blue,
+    ):
+        job: dict[str, Any] = red.post("/v1/jobs", json=BODY).json()
+        red.get(job["links"]["self"], params={"wait": 20})
+        answers = [
+            blue.get(job["links"]["self"]),
+            blue.get(job["links"]["self"], params={"wait": 1}),
+            blue.get(job["links"]["events"]),
+            blue.get(job["links"]["result"]),
+            blue.get(job["links"]["journal"]),
+            blue.post(job["links"]["cancel"]),
+            blue.delete(job["links"]["self"]),
+        ]
+        listed = [one.get("/v1/jobs").json()["jobs"] for one in (red, blue)]
+        never = blue.get("/v1/jobs/never-was-one").json()
+
+    for answer in answers:
+        refused(answer, 404, ProblemCode.UNKNOWN_JOB)
+    assert answers[0].json()["title"] == never["title"]
+    assert [len(jobs) for jobs in listed] == [1, 0]
+
+
+def test_an_idempotency_key_belongs_to_its_tenant(tmp_path: Path) -> None:
+    key = {"Idempotency-Key": "nightly"}
+    with (
+        guarded(tmp_path) as (api, tokens),
+        client(api, tokens, "a", "red") as red,
+        client(api, tokens, "b", "blue") as blue,
+    ):
+        ids = [
+            one.post("/v1/jobs", json=BODY, headers=key).json()["id"] for one in (red, blue, red)
+        ]
+
+    assert ids[0] == ids[2] != ids[1]
+
+
+def test_too_many_requests_are_refused_with_a_time_to_come_back(tmp_path: Path) -> None:
+    with (
+        guarded(tmp_path, token_requests_per_s_max=1) as (api, tokens),
+        client(api, tokens, "a") as http,
+        client(api, tokens, "b") as other,
+    ):
+        answers = [http.get("/v1/jobs") for _ in range(20)]
+        assert other.get("/v1/jobs").status_code == 200
+
+    over = [one for one in answers if one.status_code != 200]
+    assert over
+    refused(over[0], 429, ProblemCode.QUOTA_EXCEEDED)
+    assert over[0].headers["Retry-After"] == "1"
+
+
+def test_a_tenant_has_so_many_jobs_waiting(tmp_path: Path) -> None:
+    with (
+        guarded(tmp_path, jobs_running_max=1, tenant_jobs_waiting_max=1) as (api, tokens),
+        client(api, tokens, "a", "red") as red,
+        client(api, tokens, "b", "blue") as blue,
+    ):
+        spin = {"spec": "spin", "input": None}
+        api.emitted(red.post("/v1/jobs", json=spin).json(), "spinning")
+        assert red.post("/v1/jobs", json=spin).status_code == 202
+        answer = red.post("/v1/jobs", json=spin)
+        refused(answer, 429, ProblemCode.QUOTA_EXCEEDED)
+        assert int(answer.headers["Retry-After"]) > 0
+        assert blue.post("/v1/jobs", json=spin).status_code == 202
+
+
+def test_a_tenant_has_so_many_jobs_running_and_a_waiting_one_says_so(tmp_path: Path) -> None:
+    with (
+        guarded(tmp_path, jobs_running_max=2, tenant_jobs_running_max=1) as (api, tokens),
+        client(api, tokens, "a", "red") as red,
+        client(api, tokens, "b", "blue") as blue,
+    ):
+        spin = {"spec": "spin", "input": None}
+        api.emitted(red.post("/v1/jobs", json=spin).json(), "spinning")
+        second = red.post("/v1/jobs", json=spin).json()
+        done = blue.post("/v1/jobs", json=BODY).json()
+        ended = blue.get(done["links"]["self"], params={"wait": 20}).json()
+        waiting = red.get(second["links"]["self"]).json()
+
+    assert ended["status"] == "completed"
+    assert waiting["status"] == "queued"
+    assert "tenant_jobs_running_max" in waiting["queue"]["waiting_for"]
+
+
+def test_a_token_has_so_many_streams_and_waits(tmp_path: Path) -> None:
+    with guarded(tmp_path, token_streams_max=1) as (api, tokens), client(api, tokens, "a") as http:
+        job = http.post("/v1/jobs", json={"spec": "spin", "input": None}).json()
+        with http.stream("GET", job["links"]["events"]) as answer:
+            lines = answer.iter_lines()
+            next(lines)
+            refused(http.get(job["links"]["events"]), 429, ProblemCode.QUOTA_EXCEEDED)
+            waiting = http.get(job["links"]["self"], params={"wait": 1})
+            refused(waiting, 429, ProblemCode.QUOTA_EXCEEDED)
+            assert http.get(job["links"]["self"]).status_code == 200
+
+
+def test_a_tenant_that_stores_too_much_is_told_to_forget_something(tmp_path: Path) -> None:
+    with guarded(tmp_path, tenant_stored_bytes_max=1) as (api, tokens):
+        api.host.service.submit(Submission("echo", 1, tenant="red"))
+        with client(api, tokens, "a", "red") as red, client(api, tokens, "b", "blue") as blue:
+            refused(red.post("/v1/jobs", json=BODY), 429, ProblemCode.QUOTA_EXCEEDED)
+            assert blue.post("/v1/jobs", json=BODY).status_code == 202

@@ -1,0 +1,227 @@
+"""Blocks over HTTP: uploaded under their digest, refused with every reason, run by specs."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from api.hosted import SCRIPTS, Api, served
+from api.raw import connected, rest
+from cuttlebone.errors import OperatorError
+from cuttlebone.jobs.blocks import BLOCK_BYTES_MAX, BlockRegistry
+from cuttlebone.jobs.store import StoreUnavailable
+from cuttlebone.sandbox import Sandbox
+from cuttlebone.testing import ScriptedSandbox
+from hosts import SPEC
+
+WASM = {"Content-Type": "application/wasm"}
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def put(api: Api, data: bytes, digits: str | None = None, **headers: str) -> httpx.Response:
+    return api.http.put(
+        f"/v1/blocks/{digits or sha256(data)}", content=data, headers={**WASM, **headers}
+    )
+
+
+def refused(answer: httpx.Response, status: int, code: str) -> None:
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+
+
+def kept(folder: Path) -> list[str]:
+    """What is in the folder of blocks."""
+    return sorted(path.name for path in (folder / "blocks").iterdir())
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Api]:
+    """A host with a state folder, `tmp_path`."""
+    specs = tmp_path / "specs"
+    specs.mkdir()
+    with served(specs, state=tmp_path) as running:
+        yield running
+
+
+def test_a_block_is_kept_under_its_digest_and_shown(own: Api, tmp_path: Path) -> None:
+    first, again = put(own, b" echo"), put(own, b" echo")
+
+    shown = own.http.get(f"/v1/blocks/{sha256(b' echo')}").json()
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert first.json() == again.json() == shown
+    assert shown["digest"] == f"sha256:{sha256(b' echo')}"
+    assert (shown["size_bytes"], shown["abi_version"], shown["uploaded"]) == (5, 1, True)
+    assert shown["specs"] == []
+    assert kept(tmp_path) == [f"{sha256(b' echo')}.wasm"]
+
+
+def test_the_list_has_uploaded_blocks_and_those_of_specs(own: Api) -> None:
+    put(own, b" echo")
+
+    listed = own.http.get("/v1/blocks").json()["blocks"]
+
+    assert [one["digest"] for one in listed] == sorted(one["digest"] for one in listed)
+    uploaded = [one for one in listed if one["uploaded"]]
+    assert [one["digest"] for one in uploaded] == [f"sha256:{sha256(b' echo')}"]
+    assert {"echo"} in [set(one["specs"]) for one in listed]
+
+
+def test_a_spec_runs_an_uploaded_block_as_soon_as_it_is_there(own: Api, tmp_path: Path) -> None:
+    spec = SPEC.format(name="remote", more="").replace("remote.wasm", f"sha256:{sha256(b'echo ')}")
+    (tmp_path / "specs" / "remote.yaml").write_text(spec)
+    before = own.http.get("/v1/specs").json()
+    assert "was uploaded; PUT it to /v1/blocks" in before["unusable"][0]["fault"]
+
+    put(own, b"echo ")
+
+    assert own.ended(own.submit("remote", 5))["envelope"]["result"] == 5
+    assert own.http.get(f"/v1/blocks/{sha256(b'echo ')}").json()["specs"] == ["remote"]
+
+
+def test_a_block_with_another_digest_is_refused_and_not_kept(own: Api, tmp_path: Path) -> None:
+    answer = put(own, b"echo", "0" * 64)
+
+    refused(answer, 422, "digest_mismatch")
+    assert sha256(b"echo") in answer.json()["detail"]
+    assert kept(tmp_path) == []
+
+
+def test_what_is_no_block_is_refused_with_every_reason(own: Api, tmp_path: Path) -> None:
+    answer = put(own, b"nonsense")
+
+    refused(answer, 422, "block_refused")
+    assert answer.json()["errors"] == [{"pointer": "", "message": "no script is named 'nonsense'"}]
+    assert kept(tmp_path) == []
+
+
+def test_an_unknown_block_is_refused(api: Api) -> None:
+    refused(api.http.get(f"/v1/blocks/{'0' * 64}"), 404, "unknown_block")
+
+
+@pytest.mark.parametrize("digits", ["0" * 63, "0" * 65, "A" * 64, "g" * 64, "..%2F" + "0" * 59])
+def test_what_is_no_digest_is_refused(api: Api, digits: str) -> None:
+    assert api.http.get(f"/v1/blocks/{digits}").status_code in {400, 404}
+    assert put(api, b"echo", digits).status_code in {400, 404, 405}
+
+
+def test_a_block_is_sent_as_wasm_and_as_it_is(api: Api) -> None:
+    refused(
+        put(api, b"echo", **{"Content-Type": "application/json"}), 415, "unsupported_media_type"
+    )
+    refused(put(api, b"echo", **{"Content-Encoding": "gzip"}), 415, "unsupported_media_type")
+
+
+def test_a_block_that_says_it_is_too_large_is_refused_before_it_comes(api: Api) -> None:
+    with connected(api) as client:
+        client.sendall(
+            f"PUT /v1/blocks/{'0' * 64} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+            f"Content-Type: application/wasm\r\nContent-Length: {BLOCK_BYTES_MAX + 1}\r\n\r\n".encode()
+        )
+        answer = rest(client)
+
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"body_too_large" in answer
+
+
+def test_a_block_that_turns_out_too_large_is_refused_and_not_kept(own: Api, tmp_path: Path) -> None:
+    def parts() -> Iterator[bytes]:
+        for _ in range(BLOCK_BYTES_MAX // (1 << 20)):
+            yield b"x" * (1 << 20)
+        yield b"x"
+
+    answer = own.http.put(f"/v1/blocks/{'0' * 64}", content=parts(), headers=WASM)
+
+    refused(answer, 413, "body_too_large")
+    assert kept(tmp_path) == []
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(own: Api, tmp_path: Path) -> None:
+    with connected(own) as client:
+        client.sendall(
+            f"PUT /v1/blocks/{'0' * 64} HTTP/1.1\r\nHost: localhost\r\n"
+            "Content-Type: application/wasm\r\nContent-Length: 100\r\n\r\nhalf".encode()
+        )
+        client.settimeout(0.5)
+    for _ in range(2_000):
+        own.http.get("/healthz")  # a round trip lets the event loop turn
+        if kept(tmp_path) == []:
+            return
+    pytest.fail("the half of a block stayed")
+
+
+# --- the registry by itself -------------------------------------------------------------------
+
+
+def registry(folder: Path, blocks_max: int = 10) -> BlockRegistry:
+    sandbox = ScriptedSandbox(SCRIPTS)
+    return BlockRegistry(folder, sandbox.admit, blocks_max=blocks_max)
+
+
+def upload(blocks: BlockRegistry, data: bytes) -> bool:
+    with blocks.upload(sha256(data)) as one:
+        one.write(data)
+        return one.finish()[1]
+
+
+def test_a_registry_keeps_so_many_blocks(tmp_path: Path) -> None:
+    blocks = registry(tmp_path, blocks_max=1)
+    assert upload(blocks, b"echo")
+
+    with pytest.raises(StoreUnavailable, match="1 blocks are kept already"):
+        upload(blocks, b"echo ")
+    assert not upload(blocks, b"echo")
+
+
+def test_blocks_are_there_after_a_restart_and_what_was_half_there_is_not(tmp_path: Path) -> None:
+    upload(registry(tmp_path), b"echo")
+    (tmp_path / "x.part").write_bytes(b"half")
+
+    again = registry(tmp_path)
+
+    assert [one.digest for one in again.all()] == [f"sha256:{sha256(b'echo')}"]
+    assert not (tmp_path / "x.part").exists()
+
+
+def test_a_kept_block_that_was_changed_is_no_longer_shown(tmp_path: Path) -> None:
+    upload(registry(tmp_path), b"echo")
+    (tmp_path / f"{sha256(b'echo')}.wasm").write_bytes(b"echo ")
+
+    assert registry(tmp_path).all() == []
+
+
+def test_a_folder_that_cannot_be_used_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(OperatorError, match="cannot be used"):
+        registry(tmp_path / "file")
+
+
+def test_a_folder_that_is_gone_keeps_nothing(tmp_path: Path) -> None:
+    blocks = registry(tmp_path / "blocks")
+    (tmp_path / "blocks").rmdir()
+
+    with pytest.raises(StoreUnavailable):
+        upload(blocks, b"echo")
+
+
+def test_a_real_module_is_admitted_by_the_real_sandbox(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "guest-examples" / "c" / "summarize" / "summarize.wasm"
+    with Sandbox() as sandbox:
+        blocks = BlockRegistry(tmp_path, sandbox.admit)
+        assert upload(blocks, example.read_bytes())
+
+        (shown,) = blocks.all()
+    assert str(shown.signature.input) == "{path: text}"
+
+
+def test_a_host_that_cannot_keep_a_block_says_so(own: Api, tmp_path: Path) -> None:
+    (tmp_path / "blocks").rmdir()
+
+    answer = put(own, b"echo")
+
+    refused(answer, 507, "store_unavailable")
+    assert int(answer.headers["Retry-After"]) > 0
