@@ -61,6 +61,14 @@ def test_a_harmless_job_ends_while_others_loop_and_all_of_them_can_be_cancelled(
     assert [outcome.code for outcome in outcomes] == [ErrorCode.CANCELLED] * 4
 
 
+def test_fuel_ends_a_loop_wherever_it_is(target: Target) -> None:
+    limits = LIMITS.model_copy(update={"fuel": 100_000})
+    for name in ("loop_in_init", "loop_in_step", "alloc_loops", "on_token_loops"):
+        outcome = target.run(wasm_of(name), limits)
+        assert outcome.code == ErrorCode.LIMIT_EXCEEDED
+        assert outcome.message.startswith("fuel: 100000 operations are spent")
+
+
 CAUSED_ELSEWHERE = {
     # By a model or a file, not by what a module contains or does.
     ErrorCode.MODEL_LOAD_FAILED,

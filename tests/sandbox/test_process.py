@@ -2,7 +2,10 @@
 
 import gc
 import os
+import select
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,7 +14,7 @@ from pathlib import Path
 import pytest
 import wasmtime
 
-from cuttlebone.errors import BlockRefused, Interrupted, JobError
+from cuttlebone.errors import BlockRefused, Interrupted, JobError, OperatorError
 from cuttlebone.sandbox import Block, CompileLimits, Guest, GuestLimits, Layer, Sandbox
 from cuttlebone.sandbox.artefact import Artefact
 from cuttlebone.sandbox.child import Child, ChildDied
@@ -22,6 +25,7 @@ from cuttlebone.sandbox.fork_server import ForkServer
 from cuttlebone.sandbox.frames import BrokenFrame, Request, unpack_description
 from cuttlebone.sandbox.orders import Order
 from cuttlebone.sandbox.process_execution import ProcessExecution
+from cuttlebone.sandbox.sandbox import demand_layers
 from cuttlebone.sandbox.zygote import SPARES_MAX
 from cuttlebone.settings import Isolation
 from cuttlebone_abi import ErrorCode
@@ -98,6 +102,41 @@ def test_thread_mode_says_that_no_layer_holds() -> None:
 def test_require_starts_where_every_layer_holds() -> None:
     with Sandbox(isolation=Isolation.REQUIRE) as sandbox:
         assert run_once(sandbox, block())
+
+
+def test_require_refuses_where_a_layer_is_missing_and_process_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    layers = {**dict.fromkeys(Layer), Layer.LANDLOCK: "the kernel has no Landlock"}
+    with pytest.raises(OperatorError, match="lacks landlock: the kernel has no Landlock"):
+        demand_layers(layers, Isolation.REQUIRE)
+    demand_layers(layers, Isolation.PROCESS)
+    assert "the kernel has no Landlock" in capsys.readouterr().out
+
+
+ORPHANS = """
+import sys, threading, wasmtime
+from cuttlebone.sandbox import GuestLimits, Sandbox
+sandbox = Sandbox()
+guest = sandbox.open_guest(sandbox.admit(wasmtime.wat2wasm(sys.argv[1])), GuestLimits())
+threading.Timer(0.3, lambda: print("looping", flush=True)).start()
+guest.init(b"{}")
+"""
+
+
+def test_zygote_and_guests_end_with_a_host_that_is_killed() -> None:
+    command = [sys.executable, "-c", ORPHANS, block(init=LOOP)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == b"looping\n"
+        zygote = zygote_of(host.pid)
+        handles = [os.pidfd_open(process) for process in (zygote, *children_of(zygote))]
+        host.kill()
+    # A pidfd can be read once its process has ended; the test's time limit bounds the wait.
+    assert len(handles) >= 2
+    for handle in handles:
+        select.select([handle], [], [])
+        os.close(handle)
 
 
 def test_processor_time_ends_in_a_timeout(isolated: Sandbox) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+import structlog
+
 from cuttlebone.errors import OperatorError
 from cuttlebone.sandbox.admission import PROBE_LIMITS, admissible_shape, block_of, digest_of
 from cuttlebone.sandbox.artefact import Artefact
@@ -24,6 +26,8 @@ from cuttlebone.sandbox.traps import exceeded
 from cuttlebone.settings import Isolation
 
 BLOCKS_KEPT_MAX: Final = 256
+
+_log = structlog.get_logger(__name__)
 
 
 class Sandbox:
@@ -130,11 +134,22 @@ class Sandbox:
                 f"guest processes need Linux, and this is {sys.platform}; set `isolation: thread` "
                 "to run trusted blocks without them"
             )
-        missing = {layer: why for layer, why in self.layers.items() if why is not None}
-        if isolation is Isolation.REQUIRE and missing:
+        try:
+            demand_layers(self._fork_server.layers(), isolation)
+        except OperatorError:
             self._fork_server.close()
-            told = "; ".join(f"{layer}: {why}" for layer, why in missing.items())
-            raise OperatorError(
-                f"`isolation: require`, but this machine lacks {told}; use a newer kernel, or "
-                "`isolation: process` to run with the layers that there are"
-            )
+            raise
+
+
+def demand_layers(layers: Mapping[Layer, str | None], isolation: Isolation) -> None:
+    """Log what is missing; raise OperatorError if `isolation` requires that nothing is."""
+    missing = {str(layer): why for layer, why in layers.items() if why is not None}
+    if not missing:
+        return
+    if isolation is Isolation.REQUIRE:
+        told = "; ".join(f"{layer}: {why}" for layer, why in missing.items())
+        raise OperatorError(
+            f"`isolation: require`, but this machine lacks {told}; use a newer kernel, or "
+            "`isolation: process` to run with the layers that there are"
+        )
+    _log.warning("guests run without some of their layers", **missing)
