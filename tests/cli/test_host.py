@@ -197,3 +197,28 @@ def test_where_no_host_answers_the_status_is_4(cli: Cli) -> None:
     ended = cli("jobs", "--url", f"http://127.0.0.1:{port}", "--json")
     assert (ended.status, ended.out) == (4, "")
     assert ended.complaint["code"] == "unreachable"
+
+
+def test_a_submission_can_say_everything_about_its_job(cli: Cli, host: str) -> None:
+    ended = cli(
+        "submit", "complete", "-i", WORD, "--url", host, "--wait", "--id", "my-own-job",
+        "--interactive", "--ttl-s", "60", "--expires-in-s", "30", "--record-full",
+    )  # fmt: skip
+    assert ended.status == 0
+    job = cli("job", "show", "my-own-job", "--url", host).result
+    assert (job["priority"], job["ttl_s"], job["record"]) == ("interactive", 60, "full")
+    assert (job["callback_url"], job["deliveries"]) == (None, [])
+
+
+def test_a_callback_that_the_operator_has_not_listed_is_refused(cli: Cli, host: str) -> None:
+    ended = cli("submit", "complete", "-i", WORD, "--callback", "https://evil.test/", "--url", host)
+    assert ended.status == 2
+    assert "/callback_url: evil.test:443 is not among the hosts" in ended.err
+
+
+def test_a_job_that_is_forgotten_is_gone(cli: Cli, host: str) -> None:
+    cli("submit", "complete", "-i", WORD, "--url", host, "--wait", "--id", "to-forget")
+    assert cli("job", "forget", "to-forget", "--url", host).out == "to-forget is forgotten\n"
+    assert (
+        cli("job", "show", "to-forget", "--url", host, "--json").complaint["code"] == "unknown_job"
+    )

@@ -30,7 +30,7 @@ _ENTRIES: Final = (
     _Entry("run", "Run one job in a host of its own."),
     _Entry("submit", "Submit a job to a running host."),
     _Entry("jobs", "List the jobs of a running host."),
-    _Entry("job", "Show, watch, cancel or export a job of a running host.", noun=True),
+    _Entry("job", "Show, watch, cancel, export or forget a job of a running host.", noun=True),
     _Entry("doctor", "Look at all that a host needs, before it is started."),
     _Entry("replay", "Drive a block through a recorded job, without a model."),
     _Entry("token", "Make, list and revoke the tokens of a host.", noun=True),
