@@ -74,8 +74,6 @@ CAUSED_ELSEWHERE = {
     ErrorCode.MODEL_LOAD_FAILED,
     ErrorCode.INFER_FAILED,
     ErrorCode.INPUT_CHANGED,
-    # `infer` takes no grammar yet.
-    ErrorCode.INVALID_GRAMMAR,
     # Tested above, as it needs somebody who cancels.
     ErrorCode.CANCELLED,
 }
