@@ -17,7 +17,11 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 # What both a spec and a Rust package may be called.
 _NAME: Final = re.compile(r"[a-z](?:[a-z0-9_-]{0,62}[a-z0-9])?")
 _COMMON: Final = "all"
-_RENAMED: Final = {"spec.yaml": "{name}.yaml", "gitignore": ".gitignore"}
+_RENAMED: Final = {
+    "spec.yaml": "{name}.yaml",
+    "gitignore": ".gitignore",
+    "cargo-config.toml": ".cargo/config.toml",
+}
 """Template files that have another name in a new folder."""
 
 
@@ -31,6 +35,8 @@ class _Dialect:
     ignored: str
     sdk: tuple[str, ...]
     """The parts of the SDK that a block needs."""
+    beside: tuple[str, ...] = ()
+    """The parts that it needs in its own folder."""
 
 
 _ZIGLANG: Final = "The compiler comes from PyPI: `pip install ziglang==0.17.1`."
@@ -43,6 +49,8 @@ _DIALECTS: Final[Mapping[Language, _Dialect]] = {
         "wasm32-unknown-unknown`, or on Debian `apt install cargo rustc libstd-rust-dev-wasm32 lld`.",
         "*.wasm\ntarget/",
         ("Cargo.toml", "src"),
+        # Versions that the oldest supported Rust can compile.
+        ("Cargo.lock",),
     ),
     Language.ZIG: _Dialect(
         "Zig", "main.zig", _ZIGLANG, "*.wasm\n.zig-cache/\nzig-out/", ("cuttlebone.zig",)
@@ -89,7 +97,8 @@ def new_block(name: str, language: Language, parent: Path) -> list[Path]:
     for origin in (TEMPLATES / _COMMON, TEMPLATES / language):
         for file in _files(origin):
             _write(folder / _renamed(file.relative_to(origin), name), file, words)
-    _copy_sdk(sdk, dialect.sdk, folder / "sdk")
+    _copy(sdk, dialect.sdk, folder / "sdk")
+    _copy(sdk, dialect.beside, folder)
     return list(_files(folder))
 
 
@@ -100,7 +109,7 @@ def _files(folder: Path) -> Iterator[Path]:
 def _renamed(relative: Path, name: str) -> Path:
     if relative.name not in _RENAMED:
         return relative
-    return relative.with_name(_RENAMED[relative.name].format(name=name))
+    return relative.parent / _RENAMED[relative.name].format(name=name)
 
 
 def _write(target: Path, template: Path, words: Mapping[str, str]) -> None:
@@ -111,8 +120,8 @@ def _write(target: Path, template: Path, words: Mapping[str, str]) -> None:
     target.write_text(text, encoding="utf-8")
 
 
-def _copy_sdk(source: Path, parts: tuple[str, ...], target: Path) -> None:
-    target.mkdir()
+def _copy(source: Path, parts: tuple[str, ...], target: Path) -> None:
+    target.mkdir(exist_ok=True)
     for part in parts:
         if (source / part).is_dir():
             shutil.copytree(source / part, target / part)
