@@ -69,8 +69,11 @@ def _build_zig(source: Path, output: Path) -> bytes:
 
 
 def _build_assemblyscript(source: Path, output: Path) -> bytes:
-    asc = assemblyscript_command(source, output, Tools())
-    _run(asc, source)
+    # The mirror lies outside of the folder whose node_modules it needs.
+    folder = output.parent / "mirror"
+    shutil.copytree(source, folder)
+    (folder / "node_modules").symlink_to(EXAMPLES / "assemblyscript" / "node_modules")
+    _run(assemblyscript_command(folder, output, Tools()), folder)
     return output.read_bytes()
 
 

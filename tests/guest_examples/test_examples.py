@@ -60,6 +60,7 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.timeout(900)  # the first build of a Rust crate also builds serde
 @each_example
 def test_the_committed_module_is_what_its_source_builds_to(
     language: Language, folder: Path, clone: Path, settings: Settings

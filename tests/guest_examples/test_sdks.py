@@ -20,13 +20,16 @@ from cuttlebone_abi import Emit, ErrorCode, Json, Sliced, decode_command, dump_j
 from guest_examples.languages import build_mirror, need
 from guest_examples.modules import OpenGuest
 
+pytestmark = pytest.mark.timeout(900)  # the first build of a Rust crate also builds serde
 MEBIBYTE = 1 << 20
 EXPORTS = {
     "memory", "cf_alloc", "cf_init", "cf_step", "cf_on_token", "cf_abi_version", "cf_panic",
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=[Language.RUST, Language.ZIG])
+@pytest.fixture(
+    scope="module", params=[Language.RUST, Language.ZIG, Language.ASSEMBLYSCRIPT], ids=str
+)
 def mirror_wasm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     language: Language = request.param
     need(language)
