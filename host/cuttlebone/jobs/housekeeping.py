@@ -1,7 +1,10 @@
 """What has to be done to jobs at a start and from time to time: recovery, expiry, retention."""
 
+import math
 import threading
 import time
+from collections.abc import Callable
+from datetime import datetime
 from typing import Final
 
 import structlog
@@ -58,8 +61,20 @@ class Housekeeper:
     """
 
     def __init__(
-        self, store: JobStore, watchers: Watchers, *, ttl_s: int, metrics: HostMetrics | None = None
+        self,
+        store: JobStore,
+        watchers: Watchers,
+        *,
+        ttl_s: int,
+        metrics: HostMetrics | None = None,
+        clock: Callable[[], datetime] = now,
+        round_s: float = ROUND_S,
+        sweep_every_s: float = SWEEP_EVERY_S,
     ) -> None:
+        """`ttl_s` is how long jobs are kept that do not say so themselves."""
+        self._clock = clock
+        self._round_s = round_s
+        self._sweep_every_s = sweep_every_s
         self._metrics = metrics or HostMetrics()
         self._store = store
         self._watchers = watchers
@@ -77,11 +92,11 @@ class Housekeeper:
         self._thread.join()
 
     def _run(self) -> None:
-        swept = 0.0
-        while not self._stopping.wait(ROUND_S):
+        swept = -math.inf
+        while not self._stopping.wait(self._round_s):
             try:
                 self.expire()
-                if time.monotonic() - swept > SWEEP_EVERY_S:
+                if time.monotonic() - swept > self._sweep_every_s:
                     swept = time.monotonic()
                     self.sweep()
             except StoreUnavailable as error:
@@ -89,7 +104,7 @@ class Housekeeper:
 
     def expire(self) -> None:
         """End the queued jobs whose time to start is over."""
-        for job in self._store.expired(now()):
+        for job in self._store.expired(self._clock()):
             envelope = ended_while_queued(EXPIRED)
             if self._store.finish(job.id, attempt=job.attempt, envelope=envelope, accounting=None):
                 self._metrics.job_ended(job.spec, envelope.status)
@@ -97,6 +112,6 @@ class Housekeeper:
 
     def sweep(self) -> None:
         """Wipe the finished jobs whose time to live is over."""
-        wiped = self._store.forget_finished_before(now(), ttl_s=self._ttl_s)
+        wiped = self._store.forget_finished_before(self._clock(), ttl_s=self._ttl_s)
         if wiped:
             _log.info("finished jobs wiped", jobs=wiped)

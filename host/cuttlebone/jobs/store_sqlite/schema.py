@@ -7,6 +7,8 @@ from typing import Final
 from cuttlebone.errors import OperatorError
 
 BUSY_TIMEOUT_S: Final = 10.0
+_TRUNCATE_WAIT_MS: Final = 100
+"""The writer has to wait for as long."""
 
 _VERSION_1: Final = """
 create table meta (
@@ -164,6 +166,21 @@ def open_database(path: Path) -> sqlite3.Connection:
             "(and its -wal and -shm) away to start with an empty store, or put a backup in its place"
         ) from None
     return connection
+
+
+def truncate_log(path: Path) -> None:
+    """Bring the log of changes into the file and empty it, unless somebody reads it just now.
+
+    What was wiped from the file is still in the log until then.
+    """
+    connection = connect(path)
+    try:
+        connection.execute(f"pragma busy_timeout = {_TRUNCATE_WAIT_MS}")
+        connection.execute("pragma wal_checkpoint(truncate)")
+    except sqlite3.OperationalError:
+        return  # a full disk, or too much going on: the next time will do
+    finally:
+        connection.close()
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:

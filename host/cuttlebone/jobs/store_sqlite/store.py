@@ -37,7 +37,7 @@ from cuttlebone.jobs.store_sqlite.reading import (
     position_in,
 )
 from cuttlebone.jobs.store_sqlite.rows import entry_row, event_of, job_of, microseconds, row_of
-from cuttlebone.jobs.store_sqlite.schema import connect, open_database
+from cuttlebone.jobs.store_sqlite.schema import connect, open_database, truncate_log
 from cuttlebone.jobs.store_sqlite.writer import Change, Writer
 from cuttlebone.metrics import HostMetrics
 from cuttlebone_abi import Envelope, JobStatus, Json
@@ -79,9 +79,10 @@ class SqliteJobStore:
     def close(self) -> None:
         """Write what is outstanding, close all connections, let the folder go."""
         self.hurry()
+        # The readers first: only a last connection that writes takes the log of changes away.
+        self._close_readers()
         self._writer.close()
-        while not self._readers.empty():
-            self._readers.get_nowait().close()
+        self._close_readers()
         os.close(self._lock)
 
     # --- writing ----------------------------------------------------------------------------
@@ -147,9 +148,11 @@ class SqliteJobStore:
 
     def forget_finished_before(self, moment: datetime, *, ttl_s: int) -> int:
         """Wipe the final jobs whose time to live, `ttl_s` if they have none, ended before `moment`."""
-        return self._writer.do(
+        wiped = self._writer.do(
             lambda connection: changes.forget_finished_before(connection, moment, ttl_s)
         )
+        truncate_log(self._path)
+        return wiped
 
     def recover(self) -> Sequence[Job]:
         """At a start: queue again what was running when the last host died; return these jobs."""
@@ -236,6 +239,10 @@ class SqliteJobStore:
             reraise=True,
         )(self._writer.do, change)
         return result
+
+    def _close_readers(self) -> None:
+        while not self._readers.empty():
+            self._readers.get_nowait().close()
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
