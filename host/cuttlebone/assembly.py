@@ -9,8 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
+from cuttlebone.endpoints.residency import MemoryBudget
 from cuttlebone.endpoints.resident import ResidentModels, ServedModel
-from cuttlebone.inference.llama import load_model
+from cuttlebone.inference.llama import load_model, memory_needed
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.blocks import BlockRegistry
 from cuttlebone.jobs.callbacks.opening import open_callbacks
@@ -61,8 +62,11 @@ def open_host(settings: Settings, *, spec_files: Sequence[Path] | None = None) -
     `spec_files` are served instead of those in `settings.specs`. Raises OperatorError for a
     specs folder or a model file that cannot be used at all; a spec with a fault is only reported.
     """
+    bound = settings.models_memory_bytes
+    budget = None if bound is None else MemoryBudget(bound)
     models = ResidentModels(
-        {role: _served(role, path, settings) for role, path in settings.models.items()}
+        {role: _served(role, path, settings, budget) for role, path in settings.models.items()},
+        budget,
     )
     with (
         Sandbox(settings.cache_folder / "modules", isolation=settings.isolation) as sandbox,
@@ -200,5 +204,14 @@ def _spec_lister(
     return partial(spec_files_in, settings.specs)
 
 
-def _served(role: str, path: Path, settings: Settings) -> ServedModel:
-    return ServedModel(path, InferenceThread(partial(load_model, path, settings), name=role))
+def _served(role: str, path: Path, settings: Settings, budget: MemoryBudget | None) -> ServedModel:
+    load = partial(load_model, path, settings)
+    if budget is None:
+        return ServedModel(path, InferenceThread(load, name=role))
+    thread = InferenceThread(
+        lambda: budget.load(role, partial(memory_needed, path, settings), load),
+        name=role,
+        on_demand=True,
+        closed=partial(budget.release, role),
+    )
+    return ServedModel(path, thread)

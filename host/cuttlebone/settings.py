@@ -119,6 +119,9 @@ class Settings(BaseSettings):
     """Folder of spec files, `*.yaml`, `*.yml` or `*.json`."""
     models: dict[str, Path] = {}
     """GGUF file of each role."""
+    models_memory_bytes: Positive | None = None
+    """Memory of all loaded models together. With it models are loaded on demand, and the least
+    recently used makes room; None loads all at the start."""
     cache: Path | None = None
     """Folder for compiled modules and results of trying model files; None is the user's own."""
     state: Path | None = None

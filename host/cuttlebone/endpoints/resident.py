@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cuttlebone.endpoints.residency import MemoryBudget
 from cuttlebone.errors import CommandError
 from cuttlebone.inference.generation import Generation, GenerationRequest
 from cuttlebone.inference.prompts import TokenCounter
@@ -45,16 +46,24 @@ class Unserved:
 class ResidentModels:
     """Roles to models. Immutable; its owner, the host, starts and stops the threads through it."""
 
-    def __init__(self, models: Mapping[str, ServedModel]) -> None:
+    def __init__(
+        self, models: Mapping[str, ServedModel], budget: MemoryBudget | None = None
+    ) -> None:
+        """With a `budget` the threads load on demand, through it."""
         self.models = dict(sorted(models.items()))
+        self._budget = budget
+        if budget is not None:
+            budget.watch({role: model.thread for role, model in self.models.items()})
 
     def start(self) -> None:
-        """Begin to load every model."""
+        """Begin to load every model, or to wait for the first request to it."""
         for model in self.models.values():
             model.thread.start()
 
     def stop(self) -> None:
         """End every generation and free every model."""
+        if self._budget is not None:
+            self._budget.close()
         for model in self.models.values():
             model.thread.stop()
 

@@ -22,7 +22,17 @@ class StopAsked:
     """The model is no longer wanted."""
 
 
-Message: TypeAlias = Submitted | VerdictGiven | CancelAsked | StopAsked
+@dataclass(frozen=True, slots=True)
+class LoadAsked:
+    """The model is wanted, though nothing has been submitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnloadAsked:
+    """Another model wants the memory, if nothing uses this one."""
+
+
+Message: TypeAlias = Submitted | VerdictGiven | CancelAsked | StopAsked | LoadAsked | UnloadAsked
 
 
 class Inbox:
@@ -56,6 +66,22 @@ class Inbox:
                     lambda: self._urgent or len(self._messages) >= verdicts, timeout_s
                 )
             return self._drain()
+
+    def await_demand(self) -> None:
+        """Wait, without taking it, for a message that needs the model or ends the thread.
+
+        What else is there is about generations that have ended, and is dropped.
+        """
+        with self._changed:
+            self._wanted = 1
+            self._changed.wait_for(self._demand)
+
+    def _demand(self) -> bool:
+        wanted = [
+            one for one in self._messages if isinstance(one, Submitted | LoadAsked | StopAsked)
+        ]
+        self._messages = deque(wanted)
+        return bool(wanted)
 
     def close(self) -> list[Message]:
         """Take what is left and accept nothing more."""

@@ -1,5 +1,6 @@
 """What the inference thread knows of one generation, and how the batch is bounded."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from cuttlebone.inference.answer import Answer
@@ -119,3 +120,15 @@ class LiveSequence:
             tokens_cached=self.cached,
             seed=self.generation.request.sampling.seed,
         )
+
+
+def patience(
+    sequences: Iterable[LiveSequence], limits: BatchLimits, now_s: float
+) -> tuple[int, float]:
+    """For how many verdicts a batch waits, and how many seconds: only for those asked just now."""
+    ends_s = [
+        sequence.asked_s + limits.gather_s
+        for sequence in sequences
+        if sequence.unjudged > limits.verdict_lag_max and sequence.asked_s + limits.gather_s > now_s
+    ]
+    return (len(ends_s), max(ends_s) - now_s) if ends_s else (1, 0.0)

@@ -13,7 +13,14 @@ import structlog
 from cuttlebone.errors import CommandError, OperatorError
 from cuttlebone.inference.figures import Figures, Meter
 from cuttlebone.inference.generation import CancelAsked, Generation, GenerationRequest, VerdictGiven
-from cuttlebone.inference.inbox import Inbox, Message, StopAsked, Submitted
+from cuttlebone.inference.inbox import (
+    Inbox,
+    LoadAsked,
+    Message,
+    StopAsked,
+    Submitted,
+    UnloadAsked,
+)
 from cuttlebone.inference.model import Model, ModelInfo
 from cuttlebone.inference.prompts import PromptMaker, TokenCounter, check_numbers
 from cuttlebone.inference.sequence import BatchLimits
@@ -32,6 +39,7 @@ _log = structlog.get_logger(__name__)
 class Phase(StrEnum):
     """How far an inference thread is."""
 
+    UNLOADED = "unloaded"
     LOADING = "loading"
     READY = "ready"
     FAILED = "failed"
@@ -66,10 +74,20 @@ class InferenceThread:
         load: Callable[[], Model],
         *,
         name: str = "model",
+        on_demand: bool = False,
+        closed: Callable[[], None] = lambda: None,
         limits: BatchLimits = BatchLimits(),  # noqa: B008 -- frozen
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """With `on_demand` the model is loaded for the first request, and again after `unload`.
+
+        `closed` is called each time that the model has been freed.
+        """
         self._load = load
+        self._on_demand = on_demand
+        self._closed = closed
+        self._accepted: list[Generation] = []
+        self._accepting = threading.Lock()
         self._name = name
         self._limits = limits
         self._clock = clock
@@ -77,7 +95,8 @@ class InferenceThread:
         self._meter = Meter()
         self._stopping = threading.Event()
         self._settled = threading.Event()
-        self._state = State(Phase.LOADING)
+        self._state = State(Phase.UNLOADED if on_demand else Phase.LOADING)
+        self._used_s = clock()
         self._loaded: _Loaded | None = None
         self._thread = threading.Thread(target=self._run, name=f"inference-{name}", daemon=True)
 
@@ -105,15 +124,36 @@ class InferenceThread:
         loaded = self._loaded
         prepared = loaded.prompts.prepare(request) if loaded is not None else None
         generation = Generation(request, self._put, self._clock)
-        if not self._inbox.put(Submitted(generation, prepared)):
-            raise CommandError(ErrorCode.MODEL_LOAD_FAILED, self._unserved())
+        with self._accepting:
+            if not self._inbox.put(Submitted(generation, prepared)):
+                raise CommandError(ErrorCode.MODEL_LOAD_FAILED, self._unserved())
+            self._used_s = self._clock()
+            self._accepted = [one for one in self._accepted if not one.ended] + [generation]
         return generation
+
+    def unload(self) -> None:
+        """Ask a thread that loads on demand to free its model, unless something uses it."""
+        if self._on_demand:
+            self._inbox.put(UnloadAsked())
+
+    @property
+    def busy(self) -> bool:
+        """Whether a generation that was accepted has no outcome yet."""
+        with self._accepting:
+            return any(not one.ended for one in self._accepted)
+
+    @property
+    def used_s(self) -> float:
+        """When a request was accepted last, by the clock of the constructor."""
+        return self._used_s
 
     def counter(self, timeout_s: float) -> TokenCounter | None:
         """What counts tokens, once the model is loaded; None when that takes longer than `timeout_s`.
 
         Raises CommandError (model_load_failed) if the model cannot be served.
         """
+        if self._state.phase is Phase.UNLOADED:
+            self._inbox.put(LoadAsked())
         self._settled.wait(timeout_s)
         loaded = self._loaded
         if loaded is not None:
@@ -157,6 +197,8 @@ class InferenceThread:
         deaths = 0
         final = State(Phase.STOPPED)
         while not self._stopping.is_set() and deaths < DEATHS_MAX:
+            if self._on_demand and not self._demanded():
+                break
             begun_s = self._clock()
             try:
                 self._serve()
@@ -176,6 +218,14 @@ class InferenceThread:
                 )
                 self._state = final
         self._close(State(Phase.STOPPED) if self._stopping.is_set() else final)
+
+    def _demanded(self) -> bool:
+        """Wait until the model is wanted; False if the thread is to stop instead."""
+        self._settled.clear()
+        self._state = State(Phase.UNLOADED, self._state.reason)
+        self._inbox.await_demand()
+        self._state = State(Phase.LOADING, self._state.reason)
+        return not self._stopping.is_set()
 
     def _close(self, final: State) -> None:
         self._loaded = None
@@ -198,6 +248,7 @@ class InferenceThread:
         finally:
             self._loaded = None
             model.close()
+            self._closed()
 
     def _tick_on(self, ticker: Ticker) -> None:
         try:

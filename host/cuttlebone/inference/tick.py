@@ -14,12 +14,19 @@ from cuttlebone.inference.generation import (
     Generation,
     VerdictGiven,
 )
-from cuttlebone.inference.inbox import Inbox, Message, StopAsked, Submitted
+from cuttlebone.inference.inbox import (
+    Inbox,
+    LoadAsked,
+    Message,
+    StopAsked,
+    Submitted,
+    UnloadAsked,
+)
 from cuttlebone.inference.model import DecodeFailed, Model, Run
 from cuttlebone.inference.pace import Pace
 from cuttlebone.inference.prompts import PromptMaker
 from cuttlebone.inference.scheduler import Copy, Plan, Scheduler, SequenceId
-from cuttlebone.inference.sequence import BatchLimits, LiveSequence
+from cuttlebone.inference.sequence import BatchLimits, LiveSequence, patience
 from cuttlebone_abi import ErrorCode, Finish
 
 
@@ -93,7 +100,12 @@ class Ticker:
         self._unread.clear()
 
     def _drain(self) -> bool:
-        verdicts, timeout_s = self._patience()
+        # For ever only when nothing can run.
+        verdicts, timeout_s = (
+            patience(self._sequences.values(), self._limits, self._clock())
+            if self._scheduler.runnable
+            else (1, None)
+        )
         going_on = True
         self._unread.extend(self._inbox.take(verdicts=verdicts, timeout_s=timeout_s))
         while self._unread:
@@ -107,24 +119,13 @@ class Ticker:
                     self._cancel(generation)
                 case StopAsked():
                     going_on = False
+                case UnloadAsked():
+                    going_on = going_on and bool(self._sequences or self._unread)
+                case LoadAsked():
+                    pass  # it is loaded
                 case _:
                     assert_never(message)
         return going_on
-
-    def _patience(self) -> tuple[int, float | None]:
-        """How many verdicts to wait for, and how long: for ever only when nothing can run."""
-        if not self._scheduler.runnable:
-            return 1, None
-        now = self._clock()
-        fresh = [
-            sequence.asked_s
-            for sequence in self._sequences.values()
-            if sequence.unjudged > self._limits.verdict_lag_max
-            and sequence.asked_s + self._limits.gather_s > now
-        ]
-        if not fresh:
-            return 1, 0.0
-        return len(fresh), max(fresh) + self._limits.gather_s - now
 
     def _submit(self, message: Submitted) -> None:
         generation, request = message.generation, message.generation.request

@@ -298,7 +298,7 @@ class JobService:
             tuple(
                 f"the model `{one.role}` is {one.state}" + (f": {one.reason}" if one.reason else "")
                 for one in statuses
-                if one.state != "ready"
+                if one.state not in ("ready", "unloaded") or one.reason
             ),
             self._layers,
         )

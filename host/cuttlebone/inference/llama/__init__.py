@@ -7,7 +7,7 @@ import os
 # are scheduled again, and a token takes twenty times as long. An operator's own choice stays.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-from cuttlebone.inference.llama.loading import load_model
+from cuttlebone.inference.llama.loading import load_model, memory_needed
 from cuttlebone.inference.llama.model import LlamaModel, LlamaOptions, default_threads
 
-__all__ = ["LlamaModel", "LlamaOptions", "default_threads", "load_model"]
+__all__ = ["LlamaModel", "LlamaOptions", "default_threads", "load_model", "memory_needed"]

@@ -21,6 +21,15 @@ def load_model(path: Path, settings: Settings) -> LlamaModel:
     return open_model(path, options, trials=settings.cache_folder / "models")
 
 
+def memory_needed(path: Path, settings: Settings) -> int:
+    """Bytes that a model will take, its memory for sequences included; raises OperatorError."""
+    header = read_header(path)
+    options = LlamaOptions(context_tokens_max=settings.context_tokens_max)
+    trained = header.number("{arch}.context_length", options.context_tokens_max)
+    cells = min(trained, options.context_tokens_max) * options.cells_per_context_token
+    return header.size_bytes + cells * header.cell_bytes()
+
+
 def open_model(path: Path, options: LlamaOptions, *, trials: Path) -> LlamaModel:
     """Load a model file; raise OperatorError.
 
