@@ -1,0 +1,77 @@
+"""Changes a store from several threads and notes in a file each promise that it was given.
+
+Run: python power_writer.py STATE JOBS, with power_log preloaded. A line of the file `promises`
+is written after the store has answered, so what it says has to survive from then on.
+"""
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+from cuttlebone.jobs.events import EventKind
+from cuttlebone.jobs.job import Job, now
+from cuttlebone.jobs.journal import JournalEntry, digest
+from cuttlebone.jobs.store_sqlite import SqliteJobStore
+from cuttlebone.settings import Limits
+from cuttlebone_abi import Completed, Usage
+
+THREADS = 4
+PROMISES = "promises"
+DONE = Completed(result="x" * 500, usage=Usage(tokens_in=1, tokens_out=1, duration_ms=1, model=""))
+
+
+def run(store: SqliteJobStore, promises: int, name: str, jobs: int) -> None:
+    """Accept and see to their ends a number of jobs."""
+
+    def promised(what: str, job: str) -> None:
+        os.write(promises, json.dumps([what, job]).encode() + b"\n")
+
+    for number in range(jobs):
+        job = Job(
+            id=f"{name}-{number}",
+            spec="echo",
+            input={"text": "y" * 2000},
+            limits=Limits(),
+            labels={},
+            created_at=now(),
+        )
+        store.accept(job, waiting_max=1_000_000)
+        promised("accepted", job.id)
+        claimed = store.claim()
+        if claimed is None:
+            continue
+        store.append(claimed, EventKind.PROGRESS, number, after=lambda: None)
+        store.record(claimed, _generation())
+        promised("recorded", claimed.id)
+        store.finish(claimed.id, attempt=claimed.attempt, envelope=DONE, accounting=None)
+        promised("finished", claimed.id)
+
+
+def _generation() -> JournalEntry:
+    event = b'{"event":"infer_done"}' * 20
+    return JournalEntry(1, "infer", digest(b"c"), digest(event), event)
+
+
+def main(state: Path, jobs: int) -> None:
+    """Run to the end; whoever preloaded the log cuts it where he likes."""
+    store = SqliteJobStore(state)
+    # Far more often than by default, so that many cuts fall into a checkpoint.
+    store._writer.do(
+        lambda connection: connection.execute("pragma wal_autocheckpoint = 30").fetchall()
+    )
+    promises = os.open(state / PROMISES, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    threads = [
+        threading.Thread(target=run, args=(store, promises, f"t{number}", jobs))
+        for number in range(THREADS)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))
