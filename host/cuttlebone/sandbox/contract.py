@@ -21,6 +21,7 @@ OPTIONAL: Final = {
     "cf_on_token": _PAYLOAD_CALL,
     "cf_signature": "() -> i32",
     "cf_abi_version": "() -> i32",
+    "cf_panic": "() -> i32",
     "_initialize": "() -> ()",
 }
 

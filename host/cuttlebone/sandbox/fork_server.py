@@ -17,7 +17,12 @@ from cuttlebone.sandbox.lockdown import Layer
 from cuttlebone.sandbox.orders import Order
 
 START_S_MAX: Final = 30.0
-FORK_S_MAX: Final = 10.0
+FORK_S_MAX: Final = 60.0
+"""A machine that is busy beyond measure may take seconds to fork; this is for one that hangs."""
+DYING_S_MAX: Final = 0.5
+
+# Whatever else stands in the environment of the host, secrets perhaps, is no business of a guest.
+_KEPT_VARIABLES: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
 
 _log = structlog.get_logger(__name__)
 
@@ -45,8 +50,7 @@ class ForkServer:
         for _ in range(2):
             if (child := self._try_to_spawn(order.model_dump_json().encode(), module)) is not None:
                 return child
-            _log.error("the process that forks guests has died; starting another")
-            self.close()
+            self._replace_if_dead()
         raise OperatorError(
             "no guest process could be forked, twice; the machine may be out of processes or memory"
         )
@@ -54,11 +58,24 @@ class ForkServer:
     def close(self) -> None:
         """End the zygote; its guests end with it."""
         with self._lock:
-            if self._orders is not None:
-                self._orders.close()
-            if self._process is not None:
-                _end(self._process)
-            self._process = self._orders = None
+            self._end_it()
+
+    def _replace_if_dead(self) -> None:
+        # One that lives but cannot fork still has guests, which would end with it.
+        with self._lock:
+            if self._process is None:
+                return
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(DYING_S_MAX)
+                _log.error("the process that forks guests has died; another one will be started")
+                self._end_it()
+
+    def _end_it(self) -> None:
+        if self._orders is not None:
+            self._orders.close()
+        if self._process is not None:
+            _end(self._process)
+        self._process = self._orders = None
 
     def _try_to_spawn(self, message: bytes, module: int) -> Child | None:
         ours, theirs = socket.socketpair()
@@ -69,9 +86,11 @@ class ForkServer:
                 descriptors = [theirs.fileno(), module, zygotes.fileno()]
                 socket.send_fds(self._running(), [message], descriptors)
             return Child(ours, status, _process_handle(status))
-        except OSError:
+        except (OSError, OperatorError) as error:
             ours.close()
             status.close()
+            if isinstance(error, OperatorError):
+                raise
             return None
 
     def _running(self) -> socket.socket:
@@ -91,6 +110,7 @@ def _start() -> tuple[subprocess.Popen[bytes], socket.socket, dict[Layer, str | 
             stdout=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
             start_new_session=True,
+            env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
         )
     ours.settimeout(START_S_MAX)
     try:

@@ -21,6 +21,7 @@ from cuttlebone_abi import ErrorCode
 _DESCRIPTOR: Final = Struct("<II")
 BUFFER_BYTES_MIN: Final = 1024
 SIGNATURE_BYTES_MAX: Final = 64 << 10
+_STOP: Final = 1
 
 
 def checked_range(address: int, length: int, memory_bytes: int, what: str) -> None:
@@ -41,7 +42,7 @@ class Instance:
 
     Owned by the thread that made it. Invariants: no wasm runs before `init` or `describe`; `_buffer_bytes` bytes at `_buffer` lie in the memory,
     which never shrinks; after a JobError or Interrupted the instance is not entered again, which
-    the guests above this class see to.
+    the guests above this class see to; nor is it once `_last_words` are set.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Instance:
         self._payload_calls: dict[str, WasmFunction] = {}
         self._buffer = 0
         self._buffer_bytes = 0
+        self._last_words: bytes | None = None
         self._guest_ns = 0
         self._steps = 0
 
@@ -81,7 +83,13 @@ class Instance:
 
     def on_token(self, piece: bytes) -> int:
         """Call `cf_on_token` with one piece of text; return its verdict."""
-        return self._call_with_payload("cf_on_token", piece)
+        if self._last_words is not None:
+            return _STOP
+        try:
+            return self._call_with_payload("cf_on_token", piece)
+        except JobError as error:
+            self._last_words = self._words_after(error)
+            return _STOP  # the next step says them
 
     def describe(self) -> Description:
         """Instantiate, initialise, and ask for ABI version and signature."""
@@ -132,7 +140,13 @@ class Instance:
 
     def _command(self, name: str, payload: bytes) -> bytes:
         self._steps += 1
-        result = self._call_with_payload(name, payload)
+        if self._last_words is not None:
+            return self._last_words
+        try:
+            result = self._call_with_payload(name, payload)
+        except JobError as error:
+            self._last_words = self._words_after(error)
+            return self._last_words
         command = self._described(name, result, "command_bytes", self._limits.command_bytes)
         if not command:
             null = ", at the null pointer" if result == 0 else ""
@@ -140,6 +154,25 @@ class Instance:
                 ErrorCode.WASM_TRAP, f"{name} returned a descriptor of an empty command{null}"
             )
         return command
+
+    def _words_after(self, error: JobError) -> bytes:
+        """The command that a guest left when it panicked; raise `error` if it left none.
+
+        A wasm function ends in a panic only by trapping. The memory outlives it, and with it what the
+        panic wrote there; whatever else goes wrong here, the trap is what the author has to hear of.
+        """
+        recall = self._live().function("cf_panic", 0)
+        if error.code is not ErrorCode.WASM_TRAP or recall is None:
+            raise error
+        try:
+            descriptor = self._enter("cf_panic", recall)
+            bytes_max = self._limits.command_bytes
+            words = self._described("cf_panic", descriptor, "command_bytes", bytes_max)
+        except JobError:
+            raise error from None
+        if not descriptor or not words:
+            raise error
+        return words
 
     def _call_with_payload(self, name: str, payload: bytes) -> int:
         function = self._payload_calls.get(name) or self._bind(name, 2)

@@ -11,6 +11,7 @@ import selectors
 import signal
 import socket
 import sys
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NoReturn
@@ -24,6 +25,7 @@ from cuttlebone.sandbox.worker import ORDER_BYTES_MAX, become_worker
 
 SPARES_MAX: Final = 2
 """Processes that wait for an order."""
+_PAUSE_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Zygote:
                 woken.recv(4096)
             self._wait_for_children()
         if missing and not sources:
-            self._spares.append(self._fork())
+            self._fork_ahead()
         self._giving_way.look()
         return self._orders not in sources or self._take_order()
 
@@ -82,18 +84,35 @@ class Zygote:
         if not message:
             return False
         connection, module, status = descriptors
+        told = socket.socket(fileno=status)
+        try:
+            self._carry_out(message, connection, module, told)
+        except OSError as error:
+            # No process can be had now. The host learns it from the socket that closes.
+            print(f"no guest process: {error}", file=sys.stderr)  # noqa: T201  # there is no log here
+            told.close()
+        os.close(connection)
+        os.close(module)
+        return True
+
+    def _carry_out(self, message: bytes, connection: int, module: int, told: socket.socket) -> None:
         spare = self._spares.pop() if self._spares else self._fork()
-        self._status[spare.process] = told = socket.socket(fileno=status)
+        self._status[spare.process] = told
         # It was not waited for yet, so its number is still its own, even if it has died.
         handle = os.pidfd_open(spare.process)
         with suppress(OSError), spare.orders:  # its end, or the host's, is noticed elsewhere
             socket.send_fds(told, [b"p"], [handle])
             socket.send_fds(spare.orders, [message], [connection, module])
-        for descriptor in (handle, connection, module):
-            os.close(descriptor)
+        os.close(handle)
         if Order.model_validate_json(message).gives_way:
             self._giving_way.watch(spare.process)
-        return True
+
+    def _fork_ahead(self) -> None:
+        try:
+            self._spares.append(self._fork())
+        except OSError:
+            # Whoever needs a process will be told; until then do not try again and again.
+            time.sleep(_PAUSE_S)
 
     def _fork(self) -> Spare:
         zygote = os.getpid()
