@@ -339,11 +339,18 @@ static cf_command buffers_of(cf_json sizes) {
     return cf_emit(cf_json_of(&out));
 }
 
+static cf_verdict listen(cf_str piece) {
+    CF_ASSERT(!cf_equal(piece, CF("panic")));
+    return cf_equal(piece, CF("stop")) ? CF_STOP : CF_CONTINUE;
+}
+
 /* ---- The block --------------------------------------------------------------------------- */
 
 static cf_command start(cf_json input) {
     cf_json command = cf_get(input, "command");
     cf_json sizes = cf_get(input, "sizes");
+    cf_str message;
+    if (cf_read_text(cf_get(input, "panic"), &message)) cf_panic_with(message);
     if (command.len) return same_command(command);
     if (sizes.len) return buffers_of(sizes);
     cf_buffer out = CF_SCRATCH;
@@ -359,4 +366,5 @@ static cf_command step(cf_event event) {
     return cf_emit(cf_json_of(&out));
 }
 
+CF_ON_TOKEN(listen)
 CF_BLOCK(start, step)

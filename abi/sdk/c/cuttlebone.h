@@ -73,6 +73,18 @@ void cf_clear(cf_buffer *buffer); /* empties it and keeps its memory */
 void cf_free_buffer(cf_buffer *buffer);
 cf_str cf_text_of(const cf_buffer *buffer);
 
+/* ---- Panics ----------------------------------------------------------------------------- */
+
+/* Ends the job as failed, with the code `panic` and this message. */
+__attribute__((noreturn)) void cf_panic_with(cf_str message);
+
+/* Panics with the condition and its place unless it holds. */
+#define CF_ASSERT(condition)                                                                   \
+    ((condition) ? (void)0 : cf_panic_with(CF(#condition " does not hold, at " __FILE__ ":" CF_LINE)))
+#define CF_LINE CF_LINE_TEXT(__LINE__)
+#define CF_LINE_TEXT(line) CF_QUOTED(line)
+#define CF_QUOTED(text) #text
+
 /* ---- Reading JSON ----------------------------------------------------------------------- */
 
 /* The text of one JSON value. `len` is 0 when there is no such value, which every reader takes. */
@@ -1272,6 +1284,19 @@ const cf_descriptor *cf_answer(cf_command command) {
 CF_EXPORT("cf_alloc") void *cf_alloc(size_t len) {
     if (!cf_heap.inbox || len > cf_capacity(cf_heap.inbox)) cf_heap.inbox = cf_malloc(len);
     return cf_heap.inbox;
+}
+
+static cf_str cf_panic_message;
+
+void cf_panic_with(cf_str message) {
+    cf_panic_message = message;
+    __builtin_trap();
+}
+
+/* The host calls this after a trap: all that was in memory is there still. */
+CF_EXPORT("cf_panic") const cf_descriptor *cf_panic(void) {
+    if (!cf_panic_message.len) return NULL;
+    return cf_answer(cf_fail(CF("panic"), cf_panic_message));
 }
 
 CF_EXPORT("cf_abi_version") int cf_abi_version(void) { return CF_ABI_VERSION; }
