@@ -135,6 +135,7 @@ def served(
     on_token: Callable[[str], bool] | None = None,
     port: int = 0,
     door: Door | None = None,
+    body_bytes_max: int = BODY_BYTES_MAX,
     protocol: type[BoundedProtocol] = BoundedProtocol,
     **settings: object,
 ) -> Iterator[Api]:
@@ -152,7 +153,7 @@ def served(
         app = create_app(
             host.service,
             version=VERSION,
-            body_bytes_max=BODY_BYTES_MAX,
+            body_bytes_max=body_bytes_max,
             door=door,
             quotas=Quotas(host.settings),
         )

@@ -71,6 +71,11 @@ def test_a_body_that_nests_too_deeply_is_refused(api: Api) -> None:
             "should be greater than or equal to 1",
         ),
         (
+            {"spec": "e", "input": 1, "limits": {"steps": 1.5}},
+            "/limits/steps",
+            "should be a valid integer",
+        ),
+        (
             {"spec": "e", "input": 1, "limits": {"steps": True}},
             "/limits/steps",
             "should be a valid integer",
@@ -167,3 +172,9 @@ def test_a_host_that_refused_a_body_serves_the_next_one_on_the_same_connection(a
         http.post("/v1/jobs", content=padded(BODY_BYTES_MAX * 20), headers=JSON)
 
         assert http.post("/v1/jobs", json={"spec": "echo", "input": 1}).status_code == 202
+
+
+def test_a_whole_number_may_be_written_with_a_point(api: Api) -> None:
+    job = api.submit("echo", None, limits={"time_ms": 1000.0}, ttl_s=60.0)
+
+    assert (job["limits"]["time_ms"], job["ttl_s"]) == (1000, 60)

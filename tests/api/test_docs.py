@@ -114,10 +114,8 @@ def test_every_command_prints_what_the_document_shows(tmp_path: Path) -> None:
 def test_every_problem_code_stands_in_the_document_with_its_status() -> None:
     rows = re.findall(r"^\| (\d{3}) \| `(\w+)` \|", DOCUMENT, re.MULTILINE)
 
-    # Known to the job store, while no route can provoke them yet.
-    provoked = set(ProblemCode) - {ProblemCode.JOB_EXISTS, ProblemCode.IDEMPOTENCY_MISMATCH}
     assert {(int(status), code) for status, code in rows} == {
-        (KINDS[code].status, code) for code in provoked
+        (KINDS[code].status, code) for code in ProblemCode
     }
 
 

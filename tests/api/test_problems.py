@@ -233,10 +233,10 @@ class KeepsNothing(JobService):
 
     def accept(
         self,
-        submission: Submission,
+        submission: Submission,  # noqa: ARG002  # it keeps nothing, whatever is asked
         *,
-        idempotency_key: str | None = None,
-        tenant_waiting_max: int | None = None,
+        idempotency_key: str | None = None,  # noqa: ARG002  # it keeps nothing, whatever is asked
+        tenant_waiting_max: int | None = None,  # noqa: ARG002  # it keeps nothing, whatever is asked
     ) -> Accepted:
         raise StoreUnavailable("database or disk is full")
 

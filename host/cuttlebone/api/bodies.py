@@ -5,7 +5,14 @@ import re
 from typing import Annotated, Final, TypeVar
 
 from fastapi import Request
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 from pydantic_core import ErrorDetails
 
 from cuttlebone.errors import CallerError, FieldFault, ProblemCode
@@ -30,7 +37,20 @@ _SUBJECT: Final = re.compile("^(Input|String|Dictionary) should")
 T = TypeVar("T", bound=BaseModel)
 
 LabelKey = Annotated[str, StringConstraints(pattern=f"^{LABEL_KEY}$")]
-Seconds = Annotated[int, Field(ge=1, le=SECONDS_MAX)]
+
+
+def _whole(value: Json) -> Json:
+    """Take 5.0 for 5, as JSON Schema does, here and in the values of an object."""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case dict():
+            return {name: _whole(part) for name, part in value.items()}
+        case _:
+            return value
+
+
+Seconds = Annotated[int, Field(ge=1, le=SECONDS_MAX), BeforeValidator(_whole)]
 LabelValue = Annotated[str, StringConstraints(max_length=LABEL_VALUE_CHARS_MAX)]
 
 
@@ -41,7 +61,7 @@ class SubmissionBody(BaseModel):
 
     spec: str = Field(description="Name of a spec; GET /v1/specs lists them.")
     input: Json = Field(description="Any JSON value that fits the input schema of the spec.")
-    limits: Limits | None = Field(
+    limits: Annotated[Limits | None, BeforeValidator(_whole)] = Field(
         None,
         description="Narrows the limits of the spec for this job; a higher value changes nothing.",
     )
