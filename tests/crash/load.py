@@ -5,7 +5,7 @@ import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
@@ -117,7 +117,7 @@ class Load:
             with self._lock:
                 job_id = self._unwatched.pop() if self._unwatched else None
             if job_id is not None:
-                self.watched[job_id] = _all_events(client, job_id)
+                self.watched[job_id] = list(all_events(client, job_id))
             elif self._stop.wait(PAUSE_S):
                 return
 
@@ -139,12 +139,12 @@ class Load:
             self.history.note(Reading(job_id, sent_s, time.monotonic(), at, job.envelope))
 
 
-def _all_events(client: Client, job_id: str) -> list[StreamEvent]:
+def all_events(client: Client, job_id: str) -> Iterator[StreamEvent]:
     """Follow a job to its result, however long its host is away."""
-    events: list[StreamEvent] = []
-    while not (events and events[-1].kind == "result"):
-        after = events[-1].number or 0 if events else 0
+    after, ended = 0, False
+    while not ended:
         with suppress(Unreachable):
-            # One by one: what was seen before the stream broke is not to be lost.
-            events.extend(one for one in client.events(job_id, after=after) if one.number)
-    return events
+            for event in client.events(job_id, after=after):
+                if event.number is not None:
+                    after, ended = event.number, event.kind == "result"
+                    yield event
