@@ -2,6 +2,8 @@
 
 import ctypes
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import llama_cpp
@@ -18,13 +20,14 @@ PIECE_BYTES_MAX: Final = 1 << 16
 class Vocabulary:
     """Reads the vocabulary inside a loaded model. Owner: the model.
 
-    `tokenise` and `tokenizer` are for any thread, the rest for the model's own. A lock keeps the
-    model from being freed under them; after `close` they refuse.
+    `tokenise` and `tokenizer` are for any thread, the rest for the model's own. `close` waits for
+    those that read, so that the model is not freed under them; after it they refuse.
     """
 
     def __init__(self, vocab: llama_cpp.llama_vocab_p) -> None:
         self._vocab = vocab
-        self._lock = threading.Lock()
+        self._changed = threading.Condition(threading.Lock())
+        self._readers = 0
         self._closed = False
         self._pieces: dict[Token, bytes] = {}
         self._indexing = threading.Lock()
@@ -43,8 +46,7 @@ class Vocabulary:
         # A token stands for one byte at least, but some vocabularies put a space in front.
         room = len(data) + 8
         buffer = (llama_cpp.llama_token * room)()
-        with self._lock:
-            self._check_open()
+        with self._kept_open():
             found = llama_cpp.llama_tokenize(
                 self._vocab, data, len(data), buffer, room, False, scaffold
             )
@@ -72,13 +74,13 @@ class Vocabulary:
 
     def close(self) -> None:
         """Refuse from now on; what is under way is waited for."""
-        with self._lock:
+        with self._changed:
             self._closed = True
+            self._changed.wait_for(lambda: not self._readers)
 
     def _table(self) -> TokenTable:
         control = llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN
-        with self._lock:
-            self._check_open()
+        with self._kept_open():
             tokens = [Token(token) for token in range(self.size)]
             special = [
                 token
@@ -95,11 +97,21 @@ class Vocabulary:
             tokenise=lambda text: self.tokenise(text.decode(errors="replace"), scaffold=False),
         )
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise CommandError(
-                ErrorCode.MODEL_LOAD_FAILED, "the model was unloaded just now; try again"
-            )
+    @contextmanager
+    def _kept_open(self) -> Iterator[None]:
+        """Let `close` wait while the block reads; raises CommandError after it."""
+        with self._changed:
+            if self._closed:
+                raise CommandError(
+                    ErrorCode.MODEL_LOAD_FAILED, "the model was unloaded just now; try again"
+                )
+            self._readers += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._readers -= 1
+                self._changed.notify_all()
 
     def _spelled(self, token: int) -> str:
         text = llama_cpp.llama_vocab_get_text(self._vocab, token) if token >= 0 else b""
