@@ -25,7 +25,7 @@ def target(
     compiling = CompileLimits(cpu_s=1, data_bytes=512 << 20)
     with (
         Grants.resolve(folder, ["."]) as grants,
-        Sandbox(isolation=request.param, compile_limits=compiling) as sandbox,
+        Sandbox(isolation=request.param, compile_limits=compiling, probe_s_max=3.0) as sandbox,
     ):
         attacked = Target(sandbox, grants, model)
         yield attacked

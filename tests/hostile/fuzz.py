@@ -100,7 +100,9 @@ def open_target(isolation: Isolation) -> Iterator[Target]:
         prepare(Path(name))
         with (
             Grants.resolve(Path(name), ["."]) as grants,
-            Sandbox(isolation=isolation, compile_limits=CompileLimits(cpu_s=1)) as sandbox,
+            Sandbox(
+                isolation=isolation, compile_limits=CompileLimits(cpu_s=1), probe_s_max=3.0
+            ) as sandbox,
         ):
             target = Target(sandbox, grants, model)
             yield target

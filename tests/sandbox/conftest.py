@@ -22,7 +22,7 @@ def guest_wasm() -> Callable[[str], bytes]:
 @pytest.fixture(scope="session", params=[Isolation.THREAD, Isolation.PROCESS])
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     """A sandbox of each kind: one suite runs over both."""
-    with Sandbox(isolation=request.param) as opened:
+    with Sandbox(isolation=request.param, probe_s_max=2.0) as opened:
         yield opened
 
 

@@ -11,11 +11,12 @@ from cuttlebone.sandbox.contract import contract_faults
 from cuttlebone.sandbox.execution import Description, Execution
 from cuttlebone.sandbox.guest import GuestLimits
 from cuttlebone.sandbox.shape import ModuleShape, read_shape
-from cuttlebone_abi import ABI_VERSION, InvalidSignature, Signature, parse_signature
+from cuttlebone_abi import ABI_VERSION, ErrorCode, InvalidSignature, Signature, parse_signature
 
-PROBE_S_MAX: Final = 1.0
-"""Time that start function, `_initialize`, `cf_abi_version` and `cf_signature` have at admission."""
-PROBE_LIMITS: Final = GuestLimits(memory_bytes=1 << 30, cpu_s=10)
+PROBE_S_MAX: Final = 10.0
+"""Wall clock for start function, `_initialize`, `cf_abi_version` and `cf_signature` at admission."""
+PROBE_LIMITS: Final = GuestLimits(memory_bytes=1 << 30, cpu_s=1)
+"""Processor time tells a loop from a busy machine, but only a guest process has its own."""
 
 
 def digest_of(wasm: bytes) -> str:
@@ -31,9 +32,9 @@ def admissible_shape(wasm: bytes) -> ModuleShape:
     return shape
 
 
-def block_of(wasm: bytes, shape: ModuleShape, execution: Execution) -> Block:
+def block_of(wasm: bytes, shape: ModuleShape, execution: Execution, *, probe_s_max: float) -> Block:
     """Ask a fresh execution for its ABI version and signature, and close it; raise BlockRefused."""
-    abi_version, signature = _checked(_probe(execution))
+    abi_version, signature = _checked(_probe(execution, probe_s_max))
     return Block(
         digest=digest_of(wasm),
         size_bytes=len(wasm),
@@ -45,24 +46,31 @@ def block_of(wasm: bytes, shape: ModuleShape, execution: Execution) -> Block:
     )
 
 
-def _probe(execution: Execution) -> Description:
-    alarm = threading.Timer(PROBE_S_MAX, execution.interrupt)
+def _probe(execution: Execution, probe_s_max: float) -> Description:
+    alarm = threading.Timer(probe_s_max, execution.interrupt)
     alarm.daemon = True
     alarm.start()
     try:
         return execution.describe()
     except JobError as error:
+        if error.code is ErrorCode.TIMEOUT:
+            raise BlockRefused(
+                (_never_ready(f"{PROBE_LIMITS.cpu_s} s of processor time"),)
+            ) from None
         raise BlockRefused((f"it fails before its first job: {error.message}",)) from None
     except Interrupted:
-        told = (
-            "its start function, _initialize, cf_abi_version and cf_signature did not end "
-            f"within {PROBE_S_MAX} s"
-        )
-        raise BlockRefused((told,)) from None
+        raise BlockRefused((_never_ready(f"{probe_s_max} s"),)) from None
     finally:
         alarm.cancel()
         alarm.join()
         execution.close()
+
+
+def _never_ready(within: str) -> str:
+    return (
+        "its start function, _initialize, cf_abi_version and cf_signature did not end "
+        f"within {within}"
+    )
 
 
 def _checked(description: Description) -> tuple[int, Signature]:

@@ -11,7 +11,13 @@ from typing import Final, Self
 import structlog
 
 from cuttlebone.errors import OperatorError
-from cuttlebone.sandbox.admission import PROBE_LIMITS, admissible_shape, block_of, digest_of
+from cuttlebone.sandbox.admission import (
+    PROBE_LIMITS,
+    PROBE_S_MAX,
+    admissible_shape,
+    block_of,
+    digest_of,
+)
 from cuttlebone.sandbox.artefact import Artefact
 from cuttlebone.sandbox.block import Block
 from cuttlebone.sandbox.cache import ArtefactCache
@@ -43,6 +49,7 @@ class Sandbox:
         *,
         isolation: Isolation = Isolation.PROCESS,
         compile_limits: CompileLimits | None = None,
+        probe_s_max: float = PROBE_S_MAX,
     ) -> None:
         """Keep compiled modules in the folder `cache`, or in memory alone.
 
@@ -54,6 +61,7 @@ class Sandbox:
         self._isolated = isolation is not Isolation.THREAD
         if self._isolated:
             self._demand(isolation)
+        self._probe_s_max = probe_s_max
         store = None if cache is None else ArtefactCache(cache)
         self._compiler = Compiler(store, self._fork_server, compile_limits or CompileLimits())
         self._lock = threading.Lock()
@@ -78,7 +86,12 @@ class Sandbox:
                 return self._blocks[digest]
         shape = admissible_shape(wasm)
         artefact = self._compiler.artefact(digest, wasm, metered=False, stopped=lambda: False)
-        block = block_of(wasm, shape, self._execution(artefact, PROBE_LIMITS))
+        block = block_of(
+            wasm,
+            shape,
+            self._execution(artefact, PROBE_LIMITS),
+            probe_s_max=self._probe_s_max,
+        )
         with self._lock:
             block = self._blocks.setdefault(digest, block)
             while len(self._blocks) > BLOCKS_KEPT_MAX:
