@@ -1,5 +1,6 @@
 """`cuttlebone replay` over jobs of a real sandbox, from a state folder and from a file."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,21 @@ def test_what_cannot_be_replayed_is_refused_with_status_2(
 
     assert told.status == 2
     assert reason in told.complaint["message"]
+
+
+@pytest.mark.e2e
+def test_a_job_of_a_running_host_is_exported_and_replayed(
+    cli: Cli, host: str, specs: Path, tmp_path: Path
+) -> None:
+    told = cli("submit", "complete", "-i", '{"word": "a"}', "--wait", "--url", host, "--json")
+    assert told.status == 0
+    listed = cli("jobs", "--url", host, "--json").result["jobs"][0]["id"]
+    case = tmp_path / "case.json"
+
+    assert cli("job", "export", listed, "--output", str(case), "--url", host).status == 0
+    from_file = cli("replay", str(case), "--specs", str(specs), "--json")
+    from_host = cli("replay", listed, "--url", host, "--specs", str(specs), "--json")
+
+    assert (from_file.status, from_host.status) == (0, 0)
+    assert from_file.result == from_host.result
+    assert cli("job", "export", listed, "--url", host).result == json.loads(case.read_text())
