@@ -36,6 +36,7 @@ _ENTRIES: Final = (
     _Entry("token", "Make, list and revoke the tokens of a host.", noun=True),
     _Entry("spec", "Check spec files.", noun=True),
     _Entry("block", "Make, build, test and look into wasm blocks.", noun=True),
+    _Entry("bench", "Measure how fast this machine serves.", noun=True),
     _Entry("endpoint", "Check endpoint specs, import them from a roster, list them.", noun=True),
     _Entry("intake", "Check intakes: what is to be made fast, and how.", noun=True),
     _Entry("manifest", "Check run manifests: exactly what was run.", noun=True),
