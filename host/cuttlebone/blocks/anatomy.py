@@ -80,6 +80,27 @@ def toolchain_of(anatomy: Anatomy, imports: frozenset[str], exports: frozenset[s
     return Toolchain.UNKNOWN
 
 
+def without_debug(wasm: bytes) -> bytes:
+    """The same module without its debug sections; function names stay. It has to be well-formed."""
+    kept = bytearray(wasm[:8])
+    reader = BytesReader(wasm, 8, len(wasm))
+    while not reader.exhausted:
+        section, kind = reader.section()
+        content = section.take(section.length)
+        custom = BytesReader(content, 0, len(content)).name(_NAME_BYTES_MAX) if kind == 0 else ""
+        if not custom.startswith(".debug"):
+            kept += bytes([kind]) + _leb128(len(content)) + content
+    return bytes(kept)
+
+
+def _leb128(number: int) -> bytes:
+    encoded = bytearray()
+    while number > 0x7F:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*encoded, number])
+
+
 def _any(names: frozenset[str], *beginnings: str) -> bool:
     return any(name.startswith(beginnings) for name in names)
 

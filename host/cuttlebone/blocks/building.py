@@ -12,6 +12,7 @@ from typing import Final, assert_never
 
 from pydantic import BaseModel, ValidationError
 
+from cuttlebone.blocks.anatomy import without_debug
 from cuttlebone.blocks.folder import BlockFolder, Language, sources
 from cuttlebone.blocks.rust import find_rust
 from cuttlebone.blocks.sdk import sdk_folder
@@ -30,6 +31,13 @@ ZIG_FLAGS: Final = (
 )  # fmt: skip
 ASSEMBLYSCRIPT_FLAGS: Final = ("-Oz", "--runtime", "minimal", "--use", "abort=")
 
+NAMES_FLAGS: Final[Mapping[Language, str]] = {
+    Language.C: "-g1",
+    Language.ZIG: "-fno-strip",
+    Language.ASSEMBLYSCRIPT: "--debug",
+}
+"""What keeps the names of functions, beside much else that is taken out again. Rust keeps them anyway."""
+
 _NO_ZIGLANG: Final = "the compiler for {} is missing; install it: pip install ziglang==0.17.1"
 _NO_ASC: Final = "the AssemblyScript compiler is missing; run `npm install` in {}"
 
@@ -46,24 +54,29 @@ class Tools:
     has_ziglang: Callable[[], bool] = lambda: find_spec("ziglang") is not None
 
 
-def build(folder: BlockFolder, tools: Tools = Tools()) -> Path:
+def build(folder: BlockFolder, tools: Tools = Tools(), *, names: bool = False) -> Path:
     """Compile the module of a folder and return where it lies.
 
-    Raises OperatorError for a toolchain that is missing, and BuildFailed.
+    With `names` it has the names of its functions, which the message of a trap then tells. Raises
+    OperatorError for a toolchain that is missing, and BuildFailed.
     """
+    flag = NAMES_FLAGS.get(folder.language) if names else None
+    more = () if flag is None else (flag,)
     output = folder.module.resolve()
     output.parent.mkdir(parents=True, exist_ok=True)
     match folder.language:
         case Language.C:
-            _run(c_command(folder.path, output, tools), folder.path)
+            _run([*c_command(folder.path, output, tools), *more], folder.path)
         case Language.ZIG:
-            _run(zig_command(folder.path, output, tools), folder.path)
+            _run(zig_command(folder.path, output, tools, more), folder.path)
         case Language.ASSEMBLYSCRIPT:
-            _run(assemblyscript_command(folder.path, output, tools), folder.path)
+            _run([*assemblyscript_command(folder.path, output, tools), *more], folder.path)
         case Language.RUST:
             shutil.copyfile(_build_rust(folder.path, tools), output)
         case language:
             assert_never(language)
+    if names:
+        output.write_bytes(without_debug(output.read_bytes()))
     return output
 
 
@@ -78,15 +91,15 @@ def c_command(path: Path, output: Path, tools: Tools) -> Sequence[str]:
     return [*ZIGLANG, driver, *C_FLAGS, *folders, *files, "-o", str(output)]
 
 
-def zig_command(path: Path, output: Path, tools: Tools) -> Sequence[str]:
-    """The command that compiles Zig; raises OperatorError without ziglang."""
+def zig_command(path: Path, output: Path, tools: Tools, more: Sequence[str] = ()) -> Sequence[str]:
+    """The command that compiles Zig, with `more` flags; raises OperatorError without ziglang."""
     if not tools.has_ziglang():
         raise OperatorError(_NO_ZIGLANG.format("Zig"))
     own = path / "sdk" / "cuttlebone.zig"
     sdk = "sdk/cuttlebone.zig" if own.is_file() else sdk_folder(Language.ZIG) / "cuttlebone.zig"
     root = _root_of([file.name for file in sources(path, Language.ZIG)])
     modules = ("--dep", "cuttlebone", f"-Mroot={root}", f"-Mcuttlebone={sdk}")
-    return [*ZIGLANG, "build-exe", *ZIG_FLAGS, *modules, f"-femit-bin={output}"]
+    return [*ZIGLANG, "build-exe", *ZIG_FLAGS, *more, *modules, f"-femit-bin={output}"]
 
 
 def assemblyscript_command(path: Path, output: Path, tools: Tools) -> Sequence[str]:

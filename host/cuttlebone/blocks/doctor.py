@@ -87,7 +87,11 @@ def examine(wasm: bytes, sandbox: Sandbox, *, trial_s_max: float = TRIAL_S_MAX) 
             found.error(fault)
         return found
     found.toolchain = _toolchain(anatomy, shape)
-    found.facts |= {"toolchain": found.toolchain, "producers": dict(anatomy.producers)}
+    found.facts |= {
+        "toolchain": found.toolchain,
+        "producers": dict(anatomy.producers),
+        "names_functions": anatomy.has_names,
+    }
     for fault in contract_faults(shape):
         found.error(fault)
     for warning in _looks(anatomy, shape):

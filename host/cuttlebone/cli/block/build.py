@@ -21,7 +21,15 @@ FolderArgument: TypeAlias = Annotated[
 
 
 @app.command(epilog="Example: cuttlebone block build my-block")
-def build(folder: FolderArgument = Path(), *, as_json: JsonFlag = False) -> None:
+def build(
+    folder: FolderArgument = Path(),
+    *,
+    names: Annotated[
+        bool,
+        typer.Option("--names", help="Keep the names of functions, which a trap then tells."),
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
     """Compile a block from its sources into the module that its spec names.
 
     C and Zig need `ziglang` from PyPI, Rust needs cargo with the target wasm32-unknown-unknown, and
@@ -29,7 +37,7 @@ def build(folder: FolderArgument = Path(), *, as_json: JsonFlag = False) -> None
     the sources do not compile.
     """
     with reporting(as_json=as_json):
-        module = built(open_folder(folder), as_json=as_json)
+        module = built(open_folder(folder), names=names, as_json=as_json)
     size = module.stat().st_size
     if as_json:
         write_json({"module": str(module), "size_bytes": size}, pretty=False)
@@ -37,10 +45,10 @@ def build(folder: FolderArgument = Path(), *, as_json: JsonFlag = False) -> None
         write_line(f"built  {module}: {size} bytes")
 
 
-def built(folder: BlockFolder, *, as_json: bool) -> Path:
+def built(folder: BlockFolder, *, names: bool = False, as_json: bool) -> Path:
     """Build, or leave with exit status 1 and a complaint; raise OperatorError."""
     try:
-        return build_folder(folder)
+        return build_folder(folder, names=names)
     except BuildFailed as failure:
         complain("build_failed", str(failure), as_json=as_json)
         raise typer.Exit(ExitStatus.FAILED) from None
