@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.infer import generation_request
 from cuttlebone.commands.scope import InferDefaults, Model, Scope
 from cuttlebone.errors import JobError
 from cuttlebone.files import Grants, HandleTable
@@ -16,7 +17,16 @@ from cuttlebone.jobs.runner import run_job
 from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.settings import Limits
 from cuttlebone.testing import FakeModel, ScriptedGuest
-from cuttlebone_abi import Cancelled, Completed, Envelope, ErrorCode, Failed, Json, Signature
+from cuttlebone_abi import (
+    Cancelled,
+    Completed,
+    Envelope,
+    ErrorCode,
+    Failed,
+    InferRequest,
+    Json,
+    Signature,
+)
 
 Commands = Generator[Json | bytes, dict[str, Any], None]
 BOUND_S = 20.0
@@ -281,3 +291,18 @@ def test_a_constraint_that_cannot_be_kept_costs_nothing(
 
     assert failure(envelope)[0] == ErrorCode.INVALID_GRAMMAR
     assert envelope.usage.tokens_in == 0
+
+
+@pytest.mark.parametrize("interactive", [True, False])
+def test_the_prompts_of_a_job_that_somebody_waits_for_go_first(
+    bench: Bench,
+    interactive: bool,  # noqa: FBT001
+) -> None:
+    scope = bench.scope()
+    scope.interactive = interactive
+    assert scope.model is not None
+
+    asked = InferRequest(prompt="count", max_tokens=1)
+    request = generation_request(asked, scope, scope.model, asks_verdict=False)
+
+    assert request.interactive is interactive

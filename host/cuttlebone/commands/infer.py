@@ -134,6 +134,7 @@ def generation_request(
         sampling=_sampling(command, scope, model, number),
         stop=command.stop,
         asks_verdict=asks_verdict,
+        interactive=scope.interactive,
         constraint=_constraint(command),
     )
 

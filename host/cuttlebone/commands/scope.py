@@ -70,6 +70,8 @@ class Scope:
     """None when the spec names no model: the job may not infer."""
     events: EventSink
     budget: Budget
+    interactive: bool = False
+    """Whether somebody waits for the job, so that its prompts go before those of others."""
     served_by: str = ""
     """Role of the model once it has served a generation, for the usage."""
     tokens_cached: int = 0

@@ -14,7 +14,7 @@ from cuttlebone.errors import CallerError, JobError
 from cuttlebone.files import HandleTable
 from cuttlebone.jobs.catalog import Catalog, LoadedSpec
 from cuttlebone.jobs.events import EventKind, EventLog, Watchers
-from cuttlebone.jobs.job import Accounting, Job, now
+from cuttlebone.jobs.job import Accounting, Job, Priority, now
 from cuttlebone.jobs.queue import JobQueue
 from cuttlebone.jobs.recorder import Recorder
 from cuttlebone.jobs.runner import GUEST_FAULTS, failure_of, internal_fault, run_job
@@ -158,6 +158,7 @@ class Worker:
                 progress_told=self.store.count_events(job.id, EventKind.PROGRESS),
             ),
             budget=budget,
+            interactive=job.priority is Priority.INTERACTIVE,
         )
 
 
