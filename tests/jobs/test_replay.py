@@ -15,7 +15,7 @@ from cuttlebone.jobs.replay import End, Replay, replay
 from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.jobs.watchdog import Watchdog
 from cuttlebone.testing import FakeModel, Script, ScriptedGuest
-from cuttlebone_abi import Json, Signature, dump_json
+from cuttlebone_abi import Completed, Json, Signature, dump_json
 from hosts import ended, fake_models, scripted_host
 
 Commands = Generator[Json | bytes, dict[str, Any], None]
@@ -259,6 +259,21 @@ def test_a_job_that_failed_by_itself_fails_again(folder: Path) -> None:
 
     recorded = record(folder, denied)
     assert again_with_files(recorded, folder, denied).end is End.SAME
+
+
+def test_whatever_only_a_model_can_answer_comes_from_the_journal(folder: Path) -> None:
+    def asking(_guest: ScriptedGuest, _value: Json) -> Commands:
+        counted = yield {"cmd": "count_tokens", "text": "count"}
+        request = {"prompt": "count", "max_tokens": 20}
+        many = yield {"cmd": "infer_many", "requests": [request, request]}
+        yield {"cmd": "done", "result": [counted["tokens"], len(many["results"])]}
+
+    recorded = record(folder, asking)
+
+    assert isinstance(recorded.envelope, Completed)
+    assert again(recorded, asking).end is End.SAME
+    again_without_end = recorded.model_copy(update={"steps": recorded.steps[:1], "envelope": None})
+    assert again(again_without_end, asking).end is End.JOURNAL_OVER
 
 
 @pytest.mark.parametrize("limits", ["{steps: 3}", "{events: 1}"])

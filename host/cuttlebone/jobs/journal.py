@@ -8,13 +8,19 @@ rest in the store.
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+GENERATING: Final = frozenset({"infer", "infer_many"})
+"""The commands that cost tokens."""
+ASKING_THE_MODEL: Final = GENERATING | {"count_tokens"}
+"""The commands that only a model can answer."""
 
 
 class Recording(StrEnum):
     """How much of the events a journal keeps."""
 
     DIGESTS = "digests"
-    """Generations whole, everything else as digests."""
+    """What only a model can answer whole, everything else as digests."""
     FULL = "full"
     """Every command and event whole."""
 
@@ -44,7 +50,7 @@ class JournalEntry:
     @property
     def dear(self) -> bool:
         """Whether to lose it would mean to pay for it again."""
-        return self.command == "infer"
+        return self.command in GENERATING
 
 
 def digest(data: bytes) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from cuttlebone.errors import JobError
-from cuttlebone.jobs.journal import JournalEntry, Recording, digest
-from cuttlebone_abi import Answered, ErrorCode, Finish, Infer, InferDone, InferMany, decode_event
+from cuttlebone.jobs.journal import ASKING_THE_MODEL, JournalEntry, Recording, digest
+from cuttlebone_abi import Answered, ErrorCode, Finish, InferDone, decode_event
 
 JOURNAL_BYTES_MAX: Final = 64 << 20
 
@@ -79,7 +79,7 @@ class Recorder:
                 f"step {step}: before the host was restarted the block said `{entry.command}`, and "
                 f"now it says another `{command.cmd}`: was the block or its spec changed?",
             )
-        return entry if isinstance(command, Infer | InferMany) and entry.event is not None else None
+        return entry if entry.dear and entry.event is not None else None
 
     def listened(self, entry: JournalEntry, verdicts: Sequence[bool]) -> None:
         """Raise JobError `input_changed` if the guest stops elsewhere than before."""
@@ -112,13 +112,12 @@ class Recorder:
                 )
             return
         whole = self._full and len(reply) + len(event) <= self._bytes_left
-        dear = isinstance(command, Infer | InferMany)
         entry = JournalEntry(
             step=step,
             command=command.cmd,
             command_sha256=digest(reply),
             event_sha256=digest(event),
-            event=event if whole or dear else None,
+            event=event if whole or command.cmd in ASKING_THE_MODEL else None,
             reply=reply if whole else None,
             pieces=tuple(pieces),
             tokens_in=tokens[0],

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final, NoReturn
 
 from cuttlebone.errors import JobError
-from cuttlebone.jobs.journal import JournalEntry, digest
+from cuttlebone.jobs.journal import ASKING_THE_MODEL, JournalEntry, digest
 from cuttlebone.jobs.recorded import RecordedJob
 from cuttlebone.jobs.recorder import stopped_as_before
 from cuttlebone_abi import (
@@ -15,7 +15,6 @@ from cuttlebone_abi import (
     Envelope,
     ErrorCode,
     Failed,
-    Infer,
     dump_json,
 )
 
@@ -100,7 +99,7 @@ class Replayer:
         """Compare a command; return its entry unless it is to be carried out again."""
         entry = self._entries.get(step)
         if entry is None:
-            if isinstance(command, Infer) or (
+            if command.cmd in ASKING_THE_MODEL or (
                 command.cmd in FILE_COMMANDS and not self._with_files
             ):
                 self._beyond(step, reply, answered=False)
