@@ -13,6 +13,7 @@ from cuttlebone.endpoints.residency import MemoryBudget
 from cuttlebone.endpoints.resident import ResidentModels, ServedModel
 from cuttlebone.inference.llama import load_model, memory_needed
 from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.jobs.answers import ModelStatus
 from cuttlebone.jobs.blocks import BlockRegistry
 from cuttlebone.jobs.callbacks.opening import open_callbacks
 from cuttlebone.jobs.catalog import Catalog, spec_files_in
@@ -21,7 +22,7 @@ from cuttlebone.jobs.figures import watch_figures
 from cuttlebone.jobs.housekeeping import Housekeeper, recover
 from cuttlebone.jobs.queue import JobQueue
 from cuttlebone.jobs.running import RunningJobs
-from cuttlebone.jobs.service import JobService, ModelStatus
+from cuttlebone.jobs.service import JobService
 from cuttlebone.jobs.store import JobStore
 from cuttlebone.jobs.store_memory import MemoryJobStore
 from cuttlebone.jobs.store_sqlite import SqliteJobStore

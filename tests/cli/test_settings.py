@@ -60,6 +60,8 @@ def test_every_setting_can_stand_in_the_environment(specs: Path) -> None:
         "CUTTLEBONE_ISOLATION": "thread",
         "CUTTLEBONE_LIMITS_MAX": '{"time_ms": 300}',
         "CUTTLEBONE_MODELS": "{}",
+        "CUTTLEBONE_CALLBACK_HOSTS": '["hooks.example.org"]',
+        "CUTTLEBONE_CALLBACK_DELAYS_S": "[1, 2.5]",
     }
     ended = run_process("run", str(specs / "spin.yaml"), "-i", '{"word": ""}', environment=stated)
     assert ended.result["error"]["code"] == "timeout"

@@ -24,10 +24,11 @@ from cuttlebone.api.resources import (
     SpecResource,
     UnusableSpec,
 )
+from cuttlebone.jobs.answers import KnownBlock, ModelStatus
 from cuttlebone.jobs.blocks import DIGEST_PREFIX
 from cuttlebone.jobs.catalog import LoadedSpec
 from cuttlebone.jobs.job import Job, QueuePlace
-from cuttlebone.jobs.service import JobService, KnownBlock, ModelStatus
+from cuttlebone.jobs.service import JobService
 from cuttlebone_abi import JobStatus, dump_json
 
 RETRY_AFTER_S: Final = 1

@@ -17,6 +17,8 @@ from cuttlebone.errors import OperatorError
 
 # -P: a file in the current folder must not stand in for a module of ours.
 PROGRAM: Final = (sys.executable, "-P", "-m", "cuttlebone")
+# Who may be called back is said of a host that serves, and needs a secret that this one has not.
+CALLBACKS_VARIABLE: Final = "CUTTLEBONE_CALLBACK_HOSTS"
 START_S_MAX: Final = 60
 END_S_MAX: Final = 20
 _LOG_BYTES_SHOWN: Final = 4096
@@ -60,6 +62,7 @@ def host_process(
             stdout=subprocess.PIPE,
             stderr=log,
             start_new_session=True,
+            env={name: value for name, value in os.environ.items() if name != CALLBACKS_VARIABLE},
             preexec_fn=_bound_to(os.getpid()),  # noqa: PLW1509  # commands that do this have one thread
         )
         try:

@@ -64,7 +64,9 @@ def run(
         value, narrowed = read_input(stated_input), stated_limits(read_limits(limits))
         settings = settings_with(models=read_models(models) or None, isolation=isolation)
         # Alone and in memory: a state folder of the environment belongs to a host that serves.
-        settings = settings.model_copy(update={"jobs_running_max": 1, "state": None})
+        settings = settings.model_copy(
+            update={"jobs_running_max": 1, "state": None, "callback_hosts": ()}
+        )
         with open_host(settings, spec_files=[spec]) as host, closing(view):
             submission = Submission(_only_spec(host.service), value, narrowed)
             show = (lambda event: view.show(event.kind, event.data)) if watched else _ignore

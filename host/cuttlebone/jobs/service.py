@@ -3,13 +3,13 @@
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from cuttlebone.errors import CallerError, FieldFault, ProblemCode
-from cuttlebone.jobs.blocks import DIGEST_PREFIX, BlockRegistry, BlockSummary, summary_of
+from cuttlebone.jobs.answers import Accepted, KnownBlock, ModelDirectory, ModelStatus, Readiness
+from cuttlebone.jobs.blocks import DIGEST_PREFIX, BlockRegistry, summary_of
 from cuttlebone.jobs.callbacks.delivery import Delivery
 from cuttlebone.jobs.callbacks.policy import CallbackPolicy
 from cuttlebone.jobs.catalog import Catalog, LoadedSpec
@@ -27,61 +27,6 @@ from cuttlebone_abi import JobStatus
 
 EVENTS_READ_MAX: Final = 1_000
 """Events that one read of an event log returns at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelStatus:
-    """A model as the API shows it."""
-
-    role: str
-    state: str
-    """`loading`, `ready` or `failed`."""
-    reason: str
-    """Why it failed, else empty."""
-    file: str
-    context_tokens: int | None
-    """None until it is loaded."""
-
-
-@dataclass(frozen=True, slots=True)
-class Readiness:
-    """Whether the host can serve all that it is set up to serve, and why not."""
-
-    reasons: tuple[str, ...]
-    layers: Mapping[str, str | None] = field(default_factory=dict)
-    """Each layer around a guest: None where it holds, else why it does not."""
-
-    @property
-    def ready(self) -> bool:
-        """Whether there is no reason against it."""
-        return not self.reasons
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """What became of a submission."""
-
-    job: Job
-    replayed: bool
-    """The same request made this job before."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownBlock:
-    """A block of this host."""
-
-    block: BlockSummary
-    uploaded: bool
-    """Whether it was uploaded; else it is a file that a spec names."""
-    specs: tuple[str, ...]
-    """Names of the specs that run it."""
-
-
-class ModelDirectory(Protocol):
-    """Knows the models of the host."""
-
-    def statuses(self) -> Sequence[ModelStatus]:
-        """Every role with the state of its model."""
 
 
 class JobService:
