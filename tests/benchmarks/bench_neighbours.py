@@ -34,7 +34,7 @@ PROBE_EVERY_S = 0.02
 
 def measure(quick: bool) -> Sequence[Row]:  # noqa: FBT001  # given by run_benchmark
     """Measure every load in turn, round by round, and take medians."""
-    rounds = 2 if quick else 7
+    rounds = 1 if quick else 7
     loads = ("none", "compute", "spin", "fill")
     rates: dict[str, list[float]] = {load: [] for load in loads}
     health: dict[str, list[float]] = {load: [] for load in loads}
