@@ -52,6 +52,7 @@ def test_the_document_has_every_route(document: Described) -> None:
         "GET /v1/jobs/{job_id}/events",
         "GET /v1/jobs/{job_id}/result",
         "GET /v1/jobs/{job_id}/journal",
+        "GET /v1/jobs/{job_id}/deliveries",
         "POST /v1/jobs/{job_id}/cancel",
         "PUT /v1/blocks/{sha256}",
         "GET /v1/blocks",
@@ -61,6 +62,7 @@ def test_the_document_has_every_route(document: Described) -> None:
         "GET /v1/models",
         "GET /healthz",
         "GET /readyz",
+        "GET /metrics",
     }
 
 
@@ -116,6 +118,7 @@ def test_real_answers_fit_what_the_document_says_of_them(
             "/v1/jobs/{job_id}": job["links"]["self"],
             "/v1/jobs/{job_id}/result": job["links"]["result"],
             "/v1/jobs/{job_id}/journal": job["links"]["journal"],
+            "/v1/jobs/{job_id}/deliveries": f"{job['links']['self']}/deliveries",
             "/v1/blocks": "/v1/blocks",
             "/v1/specs": "/v1/specs",
             "/v1/specs/{name}": "/v1/specs/echo",

@@ -94,6 +94,12 @@ def nothing(description: str, *, headers: tuple[str, ...] = ()) -> Described:
     }
 
 
+def text_answer(description: str, example: str) -> Described:
+    """Describe an answer that is plain text."""
+    content = {"schema": {"type": "string"}, "examples": _named({"text": example})}
+    return {"description": description, "content": {"text/plain": content}}
+
+
 def event_answer() -> Described:
     """Describe a stream of events."""
     return {

@@ -1,22 +1,18 @@
 """Routes for operators: the numbers of the host, and what became of callbacks."""
 
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter, Response
 
 from cuttlebone.access import Scope
 from cuttlebone.api.dependencies import ExistingJob, Service, allowed
-from cuttlebone.api.documents import answer, problems
+from cuttlebone.api.documents import answer, problems, text_answer
 from cuttlebone.api.examples import DELIVERIES, METRICS
 from cuttlebone.api.resources import DeliveryList, DeliveryResource
 from cuttlebone.api.views import ExactJson
 from cuttlebone.errors import ProblemCode
 
 EXPOSITION: Final = "text/plain; version=0.0.4; charset=utf-8"
-_DESCRIBED: Final[dict[str, Any]] = {
-    "description": "The text format of Prometheus.",
-    "content": {"text/plain": {"example": METRICS, "schema": {"type": "string"}}},
-}
 
 router = APIRouter(dependencies=[allowed(Scope.READ)])
 
@@ -26,7 +22,7 @@ router = APIRouter(dependencies=[allowed(Scope.READ)])
     tags=["health"],
     summary="Numbers for Prometheus",
     response_class=Response,
-    responses={200: _DESCRIBED, **problems()},
+    responses={200: text_answer("The text format of Prometheus.", METRICS), **problems()},
 )
 def show_metrics(service: Service) -> Response:
     """Answer with what the host counts and measures; docs/operations.md says what each is."""
