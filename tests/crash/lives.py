@@ -15,7 +15,7 @@ from typing import Final
 from cuttlebone.jobs.store_sqlite.reading import FILE_NAME
 from cuttlebone.jobs.store_sqlite.schema import connect
 
-START_S_MAX: Final = 60
+START_S_MAX: Final = 180
 TESTS: Final = Path(__file__).parents[1]
 
 
