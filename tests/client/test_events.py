@@ -47,6 +47,20 @@ def test_a_snapshot_has_no_number_and_moves_nothing(client: Client, host: Script
     assert [request.headers["last-event-id"] for request in host.requests] == ["2", "2"]
 
 
+def test_a_gap_leads_back_to_the_beginning_of_another_log(
+    client: Client, host: ScriptedHost
+) -> None:
+    host.will_send('event: gap\ndata: {"after": 57, "next": 1}\n\n' + _event(1) + RESULT)
+    assert _numbers(client, after=57) == [None, 1, 3]
+
+
+def test_a_gap_leads_ahead_over_what_is_missing(client: Client, host: ScriptedHost) -> None:
+    host.will_send(_event(1) + 'event: gap\ndata: {"after": 1, "next": 3}\n\n')
+    host.will_send(RESULT)
+    assert _numbers(client) == [1, None, 3]
+    assert host.requests[1].headers["last-event-id"] == "2"
+
+
 def test_a_job_that_has_no_further_events_ends_the_stream(
     client: Client, host: ScriptedHost
 ) -> None:

@@ -41,7 +41,8 @@ class Patience:
 class Resumption:
     """The state of one stream over all its connections. Owned by the generator that reads it.
 
-    Invariants: `after` only grows; once `ended` is set it stays.
+    Invariants: `after` only grows, but for a gap, which says where the log goes on; once `ended` is
+    set it stays.
     """
 
     def __init__(self, after: int) -> None:
@@ -63,6 +64,7 @@ class Resumption:
         if event.number is None:
             self.patience.note_answer()
             self._seen_final = self._seen_final or _shows_final(event)
+            self.after = _after_gap(event, self.after)
             return event
         if event.number <= self.after:
             return None
@@ -83,6 +85,15 @@ def _shows_final(event: StreamEvent) -> bool:
             return status in frozenset(state for state in JobStatus if state.final)
         case _:
             return False
+
+
+def _after_gap(event: StreamEvent, after: int) -> int:
+    """After which event the stream goes on: a gap may lead ahead, or back to the beginning."""
+    match event.kind, event.data:
+        case "gap", {"next": int(following)} if following > 0:
+            return following - 1
+        case _:
+            return after
 
 
 def _number(text: str) -> int | None:
