@@ -1,12 +1,16 @@
 """Submissions that may be repeated, wait no longer than they want, and say how they are kept."""
 
+import threading
 from pathlib import Path
 
 import httpx
 import pytest
 
-from api.hosted import Api, Gate, served, spin
+from api.hosted import BOUND_S, Api, Gate, served, spin
 from cuttlebone.api.bodies import SECONDS_MAX
+from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.testing import FakeModel
 from cuttlebone_abi import Json
 
 BODY: dict[str, Json] = {"spec": "echo", "input": 1}
@@ -231,3 +235,23 @@ def test_a_wait_ends_with_the_job_once_it_has_changed(tmp_path: Path) -> None:
     assert same.headers["Retry-After"] == "1"
     assert (changed.status_code, changed.json()["status"]) == (200, "completed")
     assert changed.headers["ETag"] != tag
+
+
+def test_a_waiting_job_says_that_its_model_is_loading(tmp_path: Path) -> None:
+    loaded = threading.Event()
+
+    def load() -> FakeModel:
+        assert loaded.wait(BOUND_S)
+        return FakeModel()
+
+    models = ResidentModels({"m": ServedModel(Path("m.gguf"), InferenceThread(load))})
+    with served(
+        tmp_path, {"spin": spin}, models=models, more="model: m", jobs_running_max=1
+    ) as api:
+        try:
+            api.emitted(api.submit("spin"), "spinning")
+            waiting = api.submit("spin")["queue"]
+        finally:
+            loaded.set()
+
+    assert waiting["waiting_for"] == "a free job thread, and the model `m`, which is loading"
