@@ -233,6 +233,19 @@ def test_a_generation_that_waits_for_room_says_so_and_is_served_when_there_is() 
         assert second.waited_s > 0
 
 
+def test_whoever_waits_for_room_is_served_when_another_comes_to_its_end_by_itself() -> None:
+    model = FakeModel(STORY, context_tokens=64, cells=64)
+    with serving(model) as thread:
+        model.hold()
+        generations = [
+            thread.submit(ask("story", job=str(job), tenant=str(job))) for job in range(4)
+        ]
+        wait_until_decoding(model)
+        model.release()
+        for generation in generations:
+            assert isinstance(collect(generation)[1], Finished)
+
+
 @pytest.mark.parametrize("lag", [0, 1, 3])
 def test_the_text_is_the_same_however_far_ahead_of_its_guest_a_generation_may_be(lag: int) -> None:
     with serving(FakeModel(STORY), BatchLimits(verdict_lag_max=lag)) as thread:

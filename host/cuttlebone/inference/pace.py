@@ -4,7 +4,7 @@ from typing import Final
 
 BATCH_S_MAX: Final = 0.12
 """A cancel waits for the end of a batch, and so does the next token of everybody else."""
-PREFILL_SHARE: Final = 0.4
+PREFILL_SHARE: Final = 1 / 3
 """The part of a batch's time that prompts may take while others are generating."""
 MEMORY: Final = 0.9
 """How much of what was known before counts after one more batch."""

@@ -69,6 +69,7 @@ class Ticker:
 
     def tick(self) -> bool:
         """Do one round; False once the thread has been asked to stop."""
+        self._admit()  # into what the last batch has set free; else waiting would be for nothing
         if not self._drain():
             return False
         self._admit()
