@@ -105,3 +105,14 @@ def test_every_example_and_mirror_has_what_a_reader_needs() -> None:
     for _, folder in ALL:
         assert (folder / "README.md").is_file(), folder
     assert (MIRRORS / "README.md").is_file()
+
+
+def test_every_language_has_two_examples_and_c_and_rust_have_all() -> None:
+    names = {language: {folder.name for folder in examples(language)} for language in Language}
+
+    assert all(len(found) >= 2 for found in names.values())
+    assert (
+        names[Language.C]
+        == names[Language.RUST]
+        == {"ask", "classify", "extract", "grep", "summarize"}
+    )
