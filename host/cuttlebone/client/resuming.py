@@ -11,6 +11,7 @@ FAILURES_MAX: Final = 8
 DELAY_S_FIRST: Final = 0.1
 DELAY_S_MAX: Final = 5.0
 LAST_EVENT: Final = "result"
+UNNUMBERED: Final = ("snapshot", "gap")
 
 
 class Patience:
@@ -60,7 +61,9 @@ class Resumption:
         """Note an event; None for what is none, or was seen before. Raises ValueError."""
         if not data:
             return None  # The end of a comment block: keep-alives look like this.
-        event = StreamEvent(number=_number(number), kind=kind or "message", data=_value(data))
+        # An event without an id is given that of the one before it, by the rules of such streams.
+        place = None if kind in UNNUMBERED else _number(number)
+        event = StreamEvent(number=place, kind=kind or "message", data=_value(data))
         if event.number is None:
             self.patience.note_answer()
             self._seen_final = self._seen_final or _shows_final(event)
