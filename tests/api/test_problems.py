@@ -19,6 +19,7 @@ from cuttlebone.jobs.events import JobEvent
 from cuttlebone.jobs.job import Submission
 from cuttlebone.jobs.service import JobService
 from cuttlebone.jobs.store import StoreUnavailable
+from cuttlebone.metrics import HostMetrics
 from cuttlebone_abi import Signature, parse_type
 from hosts import write_spec
 
@@ -175,7 +176,8 @@ class BrokenService(JobService):
     """A job service with a bug."""
 
     def __init__(self) -> None:
-        """Leave everything out."""
+        """Leave everything out but what counts."""
+        self.metrics = HostMetrics()
 
 
 def test_a_fault_of_the_host_is_a_500_with_a_reference_to_the_log(
