@@ -9,9 +9,9 @@ import pytest
 
 from cli.conftest import Cli
 from cli.terminals import run_process
-from cuttlebone.cli.options import DEFAULT_URL
 from cuttlebone.cli.statuses import ExitStatus
 from cuttlebone.settings import Settings
+from cuttlebone.text.addresses import DEFAULT_URL
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
 

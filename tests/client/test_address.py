@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from cuttlebone.client import Client, Unreachable
-from cuttlebone.client.address import DEFAULT_URL, address_of
+from cuttlebone.client.address import address_of
+from cuttlebone.text.addresses import DEFAULT_URL
 
 
 @pytest.mark.parametrize(

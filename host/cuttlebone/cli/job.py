@@ -7,12 +7,13 @@ from typing import Annotated, TypeAlias
 import typer
 from rich.console import Console
 
-from cuttlebone.cli.options import DEFAULT_URL, JsonFlag, UrlOption
+from cuttlebone.cli.options import JsonFlag, UrlOption
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import json_text, write_json, write_line
 from cuttlebone.cli.watching import EventView
 from cuttlebone.client import Client, StreamEvent
 from cuttlebone.errors import OperatorError
+from cuttlebone.text.addresses import DEFAULT_URL
 from cuttlebone_abi import load_json
 
 app = typer.Typer(help="Show, watch, cancel, export or forget a job of a running host.")

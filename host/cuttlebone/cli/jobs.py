@@ -7,10 +7,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cuttlebone.cli.options import DEFAULT_URL, JsonFlag, UrlOption
+from cuttlebone.cli.options import JsonFlag, UrlOption
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import shown, write_json, write_note
 from cuttlebone.client import Client, JobPage, JobResource
+from cuttlebone.text.addresses import DEFAULT_URL
 from cuttlebone_abi import JobStatus
 
 app = typer.Typer()

@@ -9,14 +9,15 @@ import typer
 from cuttlebone_abi import Json, MalformedMessage, load_json
 
 INPUT_BYTES_MAX: Final = 1 << 20
-DEFAULT_URL: Final = "http://127.0.0.1:8420"
-"""Where a host answers that was started with default settings."""
 
 JsonFlag: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Write JSON on one line, for programs; complaints too.")
 ]
 UrlOption: TypeAlias = Annotated[
-    str, typer.Option("--url", envvar="CUTTLEBONE_URL", help="Where the host answers.")
+    str,
+    typer.Option(
+        "--url", envvar="CUTTLEBONE_URL", help="Where the host answers; a unix socket is unix:PATH."
+    ),
 ]
 InputOption: TypeAlias = Annotated[
     str,

@@ -11,7 +11,7 @@ import typer
 
 from cuttlebone.cli.host_options import IsolationOption, settings_with
 from cuttlebone.cli.logs import log_to_stderr
-from cuttlebone.cli.options import DEFAULT_URL, JsonFlag, UrlOption
+from cuttlebone.cli.options import JsonFlag, UrlOption
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
 from cuttlebone.cli.statuses import ExitStatus
@@ -28,6 +28,7 @@ from cuttlebone.jobs.store_sqlite import recorded_in
 from cuttlebone.jobs.watchdog import Watchdog
 from cuttlebone.sandbox import GuestLimits, Sandbox
 from cuttlebone.settings import Settings
+from cuttlebone.text.addresses import DEFAULT_URL
 
 DOCUMENT_BYTES_MAX: Final = 512 << 20
 _STEP_CHARS_MAX: Final = 100

@@ -7,7 +7,6 @@ import typer
 
 from cuttlebone.cli.following import follow
 from cuttlebone.cli.options import (
-    DEFAULT_URL,
     InputOption,
     JsonFlag,
     LabelsOption,
@@ -21,6 +20,7 @@ from cuttlebone.cli.outcome import reporting, status_of
 from cuttlebone.cli.output import write_json, write_line, write_note
 from cuttlebone.cli.watching import EventView, stderr_console
 from cuttlebone.client import Client
+from cuttlebone.text.addresses import DEFAULT_URL
 from cuttlebone_abi import Envelope
 
 app = typer.Typer()

@@ -9,9 +9,8 @@ import httpx
 
 from cuttlebone.client.refusal import Unreachable
 from cuttlebone.text import printable
+from cuttlebone.text.addresses import DEFAULT_URL
 
-DEFAULT_URL: Final = "http://127.0.0.1:8420"
-"""Where a host answers that was started with default settings."""
 URL_VARIABLE: Final = "CUTTLEBONE_URL"
 TOKEN_VARIABLE: Final = "CUTTLEBONE_TOKEN"  # noqa: S105  # the name of a variable
 UNIX_PREFIX: Final = "unix:"

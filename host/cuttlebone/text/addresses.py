@@ -1,8 +1,11 @@
-"""Loopback addresses in strict text form."""
+"""Addresses of hosts in strict text form."""
 
 import ipaddress
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
+
+DEFAULT_URL: Final = "http://127.0.0.1:8420"
+"""Where a host answers that was started with default settings."""
 
 _LOOPBACK_V6: Final = IPv6Address("::1")
 
