@@ -157,3 +157,9 @@ def test_no_reference_of_the_document_leads_nowhere(api: Api, document: Describe
 
     assert referred <= document["components"]["schemas"].keys()
     assert "HTTPValidationError" not in text
+
+
+def test_no_parameter_is_said_to_be_null(document: Described) -> None:
+    for name, operation in operations(document):
+        for parameter in operation.get("parameters", []):
+            assert "null" not in str(parameter["schema"]), f"{name} {parameter['name']}"

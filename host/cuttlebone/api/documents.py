@@ -9,13 +9,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from cuttlebone.api.bodies import SubmissionBody
-from cuttlebone.api.examples import (
-    EVENTS,
-    PROBLEM_DETAILS,
-    PROBLEM_INSTANCE,
-    SUBMISSIONS,
-    WASM,
-)
+from cuttlebone.api.examples import EVENTS, SUBMISSIONS, WASM
+from cuttlebone.api.problem_examples import PROBLEM_DETAILS, PROBLEM_INSTANCE
 from cuttlebone.api.problems import KINDS, MEDIA_TYPE, Problem, problem_of
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone_abi import Json, dump_json, load_json
@@ -172,6 +167,8 @@ def openapi_document(app: FastAPI) -> Described:
         for operation in operations.values():
             if "security" in operation:
                 operation["security"].append({})  # a host without tokens asks for none
+            for parameter in operation.get("parameters", ()):
+                _leave_out_null(parameter)
     return document
 
 
@@ -199,6 +196,14 @@ def _unwrap_examples(part: Json) -> None:
         case list():
             for child in part:
                 _unwrap_examples(child)
+
+
+def _leave_out_null(parameter: Described) -> None:
+    """An optional parameter is absent; the framework says that it may be null, which is a text here."""
+    schema = parameter["schema"]
+    if "anyOf" in schema:
+        kinds = [kind for kind in schema.pop("anyOf") if kind != {"type": "null"}]
+        schema.update(kinds[0] if len(kinds) == 1 else {"anyOf": kinds})
 
 
 def _reference(model: type[BaseModel]) -> Described:

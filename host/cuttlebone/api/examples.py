@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from cuttlebone.errors import ProblemCode
 from cuttlebone.settings import Limits
 from cuttlebone_abi import Json
 
-_ID: Final = "3f0c6a1e5b7d4c2f9a8e1d0b6c5f4a3e"
-_PATH: Final = f"/v1/jobs/{_ID}"
+JOB_ID: Final = "3f0c6a1e5b7d4c2f9a8e1d0b6c5f4a3e"
+JOB_PATH: Final = f"/v1/jobs/{JOB_ID}"
 _DIGEST: Final = "sha256:" + "7d865e959b2466918c9863afca942d0fb89d7c9ac0c99bafc3749504ded97730"
 _LIMITS: Final[Json] = Limits(time_ms=30_000).model_dump()
 
@@ -57,7 +56,7 @@ ENVELOPES: Final[Mapping[str, Json]] = MappingProxyType(
 )
 
 _SUMMARY: Final[dict[str, Json]] = {
-    "id": _ID,
+    "id": JOB_ID,
     "spec": "summarize",
     "status": "queued",
     "attempt": 0,
@@ -71,11 +70,11 @@ _SUMMARY: Final[dict[str, Json]] = {
     "record": "digests",
     "cancel_requested": False,
     "links": {
-        "self": _PATH,
-        "events": f"{_PATH}/events",
-        "result": f"{_PATH}/result",
-        "cancel": f"{_PATH}/cancel",
-        "journal": f"{_PATH}/journal",
+        "self": JOB_PATH,
+        "events": f"{JOB_PATH}/events",
+        "result": f"{JOB_PATH}/result",
+        "cancel": f"{JOB_PATH}/cancel",
+        "journal": f"{JOB_PATH}/journal",
         "spec": "/v1/specs/summarize",
     },
 }
@@ -167,7 +166,7 @@ SPECS: Final[Json] = {
     ],
 }
 
-_DIGITS: Final = _DIGEST.removeprefix("sha256:")
+DIGITS: Final = _DIGEST.removeprefix("sha256:")
 
 BLOCK: Final[Json] = {
     "digest": _DIGEST,
@@ -176,7 +175,7 @@ BLOCK: Final[Json] = {
     "signature": SPEC["signature"],
     "uploaded": True,
     "specs": ["summarize"],
-    "links": {"self": f"/v1/blocks/{_DIGITS}"},
+    "links": {"self": f"/v1/blocks/{DIGITS}"},
 }
 
 BLOCKS: Final[Json] = {"blocks": [BLOCK]}
@@ -185,7 +184,7 @@ WASM: Final = "(the bytes of a wasm module)"
 
 JOURNAL: Final[Json] = {
     "format": 1,
-    "id": _ID,
+    "id": JOB_ID,
     "spec": "summarize",
     "recording": "digests",
     "attempt": 1,
@@ -234,76 +233,6 @@ NOT_READY: Final[Json] = {
     "reasons": ["the model `smollm2` is loading"],
     "isolation": _LAYERS,
 }
-
-PROBLEM_INSTANCE: Final = "/v1/jobs"
-PROBLEM_DETAILS: Final[Mapping[ProblemCode, str]] = MappingProxyType(
-    {
-        ProblemCode.BAD_REQUEST: "`limit` in the query: should be less than or equal to 200, but is '999'",
-        ProblemCode.MALFORMED_JSON: "not valid JSON: expected value at line 1 column 9",
-        ProblemCode.INVALID_BODY: "/inputs: unknown key; did you mean `input`?",
-        ProblemCode.SCHEMA_VALIDATION_FAILED: (
-            'the input does not fit the spec `summarize`: "path" is a required property'
-        ),
-        ProblemCode.UNSUPPORTED_MEDIA_TYPE: (
-            "send the body as `Content-Type: application/json`, not as 'text/plain'"
-        ),
-        ProblemCode.BODY_TOO_LARGE: (
-            "a body has at most 65536 bytes (`body_bytes_max`); "
-            "give the path of a file instead of its content"
-        ),
-        ProblemCode.UNKNOWN_ROUTE: "nothing is at /v2; GET /openapi.json lists what there is",
-        ProblemCode.METHOD_NOT_ALLOWED: "this path takes GET, POST, not DELETE",
-        ProblemCode.UNKNOWN_JOB: f"there is no job '{_ID}', or it was forgotten",
-        ProblemCode.UNKNOWN_SPEC: "no spec is named 'sumarize'; GET /v1/specs lists them",
-        ProblemCode.SPEC_UNUSABLE: (
-            "the spec 'translate' has a fault that the operator of this host has to mend"
-        ),
-        ProblemCode.NOT_FINAL: f"the job is running; wait for it with GET {_PATH}?wait=30",
-        ProblemCode.QUEUE_FULL: "1000 jobs wait already (`jobs_waiting_max`); try again later",
-        ProblemCode.QUOTA_EXCEEDED: (
-            "more than 200 requests a second with the token agent "
-            "(`token_requests_per_s_max`); slow down"
-        ),
-        ProblemCode.JOB_EXISTS: (
-            "there is another job with the id nightly-2026-01-31; choose a new id for a new request"
-        ),
-        ProblemCode.IDEMPOTENCY_MISMATCH: (
-            "this Idempotency-Key was used for another request; use a new key for a new request"
-        ),
-        ProblemCode.UNKNOWN_BLOCK: (
-            f"no block has the SHA-256 '{_DIGITS}'; GET /v1/blocks lists them"
-        ),
-        ProblemCode.DIGEST_MISMATCH: (
-            f"the 8412 bytes that came have the SHA-256 {_DIGITS}; "
-            "send the file whose digest stands in the path"
-        ),
-        ProblemCode.BLOCK_REFUSED: (
-            "this is no usable block: it imports `env.abort`; a block may import nothing"
-        ),
-        ProblemCode.UNAUTHENTICATED: (
-            "this host asks for a token; send it as `Authorization: Bearer …` "
-            "(its operator makes one with `cuttlebone token add`)"
-        ),
-        ProblemCode.MISSING_SCOPE: (
-            "this takes a token with the scope `submit`; the token viewer has `read`"
-        ),
-        ProblemCode.HEAD_TOO_LARGE: "the head of a request has at most 64 headers",
-        ProblemCode.FORBIDDEN_HOST: (
-            "this host does not answer as 'example.org', only as 127.0.0.1, [::1], localhost"
-        ),
-        ProblemCode.FORBIDDEN_ORIGIN: (
-            "web pages of 'https://example.org' may not use this host; "
-            "programs leave the `Origin` header out"
-        ),
-        ProblemCode.STOPPING: "this host is stopping; submit again when it is back",
-        ProblemCode.MISCONFIGURED: (
-            "the operator of this host has to mend this: "
-            "the specs folder specs cannot be read: No such file or directory"
-        ),
-        ProblemCode.STORE_UNAVAILABLE: "the disk of this host is full; nothing was accepted",
-        ProblemCode.INTERNAL: "a fault of the host; its log has the details under 5c1d0f3a9b7e",
-    }
-)
 
 DELIVERIES: Final[Json] = {
     "callback_url": "https://hooks.example.org/jobs",
