@@ -74,11 +74,12 @@ class MemoryBudget:
                 f"take {self._bytes_max >> 20} MiB (models_memory_bytes)"
             )
         with self._changed:
-            while sum(self._held.values()) + size > self._bytes_max:
-                if self._closed:
-                    raise OperatorError("the host is stopping")
+            while not self._closed and sum(self._held.values()) + size > self._bytes_max:
                 self._ask_oldest()
                 self._changed.wait(LOOK_S)
+            # Also where there is room now: it comes from the models that are being stopped.
+            if self._closed:
+                raise OperatorError("the host is stopping")
             self._held[role] = size
 
     def _ask_oldest(self) -> None:
