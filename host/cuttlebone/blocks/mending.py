@@ -185,7 +185,7 @@ _MENDINGS: Final = (
     _mending(
         r"exceptions",
         {
-            _C: "-fno-exceptions -fno-wasm-exceptions",
+            _C: "-fno-exceptions",
             _RUST: 'panic = "abort" in [profile.release]',
             _AS: "take out --enable exception-handling",
         },
