@@ -55,10 +55,15 @@ def build_mirror(language: Language, into: Path) -> bytes:
     return _BUILDERS[language](MIRRORS / language, into / "mirror.wasm")
 
 
-def _build_rust(source: Path, _: Path) -> bytes:
+def build_crate(folder: Path, name: str) -> bytes:
+    """Build a crate of the workspace of the Rust examples."""
     rust, target = find_rust(shutil.which), EXAMPLES / "rust" / "target"
-    _run(rust.command(), source, {**os.environ, **rust.environment})
-    return (target / TARGET / "release" / "mirror.wasm").read_bytes()
+    _run(rust.command(), folder, {**os.environ, **rust.environment})
+    return (target / TARGET / "release" / f"{name}.wasm").read_bytes()
+
+
+def _build_rust(source: Path, _: Path) -> bytes:
+    return build_crate(source, "mirror")
 
 
 def _build_zig(source: Path, output: Path) -> bytes:
