@@ -1,8 +1,12 @@
 """Callbacks of whole hosts: retries, restarts, an operator who changed his mind."""
 
 import json
-from collections.abc import Generator
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +15,20 @@ from standardwebhooks import Webhook
 
 from cuttlebone.assembly import Host
 from cuttlebone.errors import CallerError, OperatorError
-from cuttlebone.jobs.callbacks.delivery import Delivery, DeliveryState
+from cuttlebone.jobs.callbacks.courier import Courier
+from cuttlebone.jobs.callbacks.delivery import Attempt, Delivery, DeliveryState
+from cuttlebone.jobs.callbacks.memory import MemoryDeliveries
+from cuttlebone.jobs.callbacks.message import Signer
+from cuttlebone.jobs.callbacks.policy import CallbackPolicy
+from cuttlebone.jobs.callbacks.sender import Sender
 from cuttlebone.jobs.job import Job, JobFilter, Submission
+from cuttlebone.jobs.store import StoreUnavailable
+from cuttlebone.jobs.store_memory import MemoryJobStore
+from cuttlebone.metrics import HostMetrics
 from cuttlebone.testing import ScriptedGuest
 from cuttlebone_abi import Json
-from hosts import ended, scripted_host
+from hosts import BOUND_S, ended, scripted_host
+from jobs.test_store import DONE, job
 from receiving import Receiver, receiving
 
 Commands = Generator[Json | bytes, dict[str, Any], None]
@@ -150,3 +163,66 @@ def test_in_memory_a_secret_has_to_be_stated(tmp_path: Path) -> None:
         (request,) = receiver.received()
     assert json.loads(request.body)["type"] == "job.completed"
     Webhook(secret.read_text()).verify(request.body, request.headers)
+
+
+class FullDisk(MemoryDeliveries):
+    """Cannot be written at first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.noted = threading.Event()
+        self._full = True
+
+    def note(
+        self, delivery: Delivery, attempt: Attempt, *, next_attempt_at: datetime | None
+    ) -> None:
+        if self._full:
+            self._full = False
+            raise StoreUnavailable("the disk is full")
+        super().note(delivery, attempt, next_attempt_at=next_attempt_at)
+        self.noted.set()
+
+
+async def odd_look_up(_host: str, _port: int) -> list[IPv4Address | IPv6Address]:
+    """Have a bug."""
+    raise ZeroDivisionError
+
+
+@contextmanager
+def couriered(store: MemoryJobStore, port: int, sender: Sender) -> Iterator[None]:
+    courier = Courier(
+        store,
+        CallbackPolicy([f"127.0.0.1:{port}"]),
+        signer=Signer([]),
+        sender=sender,
+        delays_s=(),
+        metrics=HostMetrics(),
+    )
+    courier.start()
+    yield
+    courier.stop()
+
+
+def finished_in(store: MemoryJobStore, url: str) -> None:
+    store.accept(replace(job("a"), callback_url=url), waiting_max=9)
+    store.finish("a", attempt=0, envelope=DONE, accounting=None)
+
+
+def test_an_attempt_that_cannot_be_kept_yet_is_not_made_again() -> None:
+    store, log = MemoryJobStore(kept_max=9), FullDisk()
+    store.deliveries = log
+    with receiving() as receiver:
+        finished_in(store, f"{receiver.url}/")
+        with couriered(store, receiver.port, Sender()):
+            assert log.noted.wait(BOUND_S)
+        assert len(receiver.received()) == 1
+    assert log.of("a")[0].state is DeliveryState.DELIVERED
+
+
+def test_a_fault_of_the_host_fails_one_attempt_and_not_the_courier() -> None:
+    store, log = MemoryJobStore(kept_max=9), FullDisk()
+    store.deliveries = log
+    finished_in(store, "http://127.0.0.1:9/")
+    with couriered(store, 9, Sender(look_up=odd_look_up)):
+        assert log.noted.wait(BOUND_S)
+    assert "a fault of this host" in log.of("a")[0].attempts[0].reason

@@ -22,6 +22,7 @@ from cuttlebone.metrics import HostMetrics
 
 ROUND_S: Final = 0.25
 """How often the log is looked at."""
+STORE_RETRY_S: Final = 1.0
 AT_ONCE_MAX: Final = 16
 """Deliveries in one round. They are sent together, so that a slow receiver delays few others."""
 GONE: Final = 410
@@ -89,12 +90,10 @@ class Courier:
             try:
                 due = self._log.due(now(), limit=AT_ONCE_MAX)
                 await asyncio.gather(*(self._attempt(one) for one in due))
-            except StoreUnavailable as error:
-                _log.warning("callbacks wait for the job store", reason=str(error))
-                due = ()
-            except Exception:  # noqa: BLE001  # the last resort of this thread
-                _log.exception("a callback met a fault of the host")
-                due = ()
+            except Exception:  # noqa: BLE001  # the last resort of this thread: it looks again
+                _log.exception("callbacks met a fault of the host")
+                await asyncio.sleep(STORE_RETRY_S)
+                continue
             if not due:
                 await asyncio.sleep(ROUND_S)
 
@@ -112,7 +111,7 @@ class Courier:
             took_ms=round((time.monotonic() - began_s) * 1000),
         )
         again_at = None if last or not reason else self._again_at(attempt)
-        self._log.note(delivery, attempt, next_attempt_at=again_at)
+        await self._note(delivery, attempt, again_at)
         state = state_after(attempt, again_at)
         self._metrics.callback_attempted("failed" if again_at else state)
         if reason:
@@ -121,12 +120,23 @@ class Courier:
                 reason=reason,
             )  # fmt: skip
 
+    async def _note(self, delivery: Delivery, attempt: Attempt, again_at: datetime | None) -> None:
+        """Keep an attempt. Until that is done nothing else is sent, or it would be sent twice."""
+        while True:
+            try:
+                self._log.note(delivery, attempt, next_attempt_at=again_at)
+            except StoreUnavailable as error:
+                _log.warning("callbacks wait for the job store", reason=str(error))
+                await asyncio.sleep(STORE_RETRY_S)
+            else:
+                return
+
     async def _send(
         self, delivery: Delivery, job: Job, at: datetime
     ) -> tuple[int | None, str, bool]:
         """Return the status of the answer, why it does not count, and whether to leave it at that."""
-        body = message_body(job)
         try:
+            body = message_body(job)
             # Again, since the list may be another one than when the job was accepted.
             target = self._policy.target(delivery.url)
             status = await self._sender.send(
@@ -136,6 +146,9 @@ class Courier:
             return None, error.message, True
         except NotDelivered as error:
             return None, str(error), False
+        except Exception:  # noqa: BLE001  # the last resort of a delivery: the others are still delivered
+            _log.exception("a callback met a fault of the host", job=job.id)
+            return None, "a fault of this host, which its log tells more of", False
         if 200 <= status < 300:
             return status, "", False
         return status, f"the answer has status {status}", status == GONE
