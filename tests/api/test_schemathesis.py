@@ -1,0 +1,118 @@
+"""The API against its own OpenAPI document: requests made from it, valid and not, all checks."""
+
+import unittest
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import CheckFunction, GenerationMode
+from schemathesis.core.result import Ok
+from schemathesis.schemas import APIOperation
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from api.hosted import SCRIPTS, served
+from cuttlebone.access import Door, Scope, TokenFile
+from cuttlebone.settings import Settings
+from cuttlebone_abi import Json
+
+SEED = 20_260_131
+EXAMPLES = 12
+"""Requests of each kind to each operation."""
+CHAINS = 10
+UPLOAD = "PUT /v1/blocks/{sha256}"
+KEY = "idempotency-key"
+ONCE = settings(
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+    database=None,
+)
+
+Schema = schemathesis.BaseSchema
+Operation = APIOperation[Any, Any, Any, Any]
+Case = schemathesis.Case[Any]
+
+schemathesis.serializer.alias("application/wasm", "application/octet-stream")
+
+
+def of_a_spec_that_is_served(_context: schemathesis.HookContext, body: Json) -> Json:
+    """Let a submission name a spec of the host, or most would get no further than that."""
+    if isinstance(body, dict) and isinstance(body.get("spec"), str):
+        # No schema can say which hosts an operator allows to be called.
+        return {key: part for key, part in body.items() if key != "callback_url"} | {"spec": "echo"}
+    return body
+
+
+def with_no_cursor(_context: schemathesis.HookContext, query: Json) -> Json:
+    """Leave out the cursor: no schema can say which ones a listing has given out."""
+    return {name: value for name, value in (query or {}).items() if name != "cursor"}
+
+
+def with_no_key(_context: schemathesis.HookContext, headers: Json) -> Json:
+    """Leave out the idempotency key: short ones come twice, and no schema says what that means."""
+    return {name: value for name, value in (headers or {}).items() if name.lower() != KEY}
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Schema]:
+    """The document of a host that asks for a token."""
+    folder = tmp_path_factory.mktemp("schemathesis")
+    tokens = TokenFile(folder / "state")
+    secret = tokens.add("tester", tenant="local", scopes=frozenset(Scope))
+    with served(
+        folder,
+        SCRIPTS,
+        door=Door(tokens),
+        body_bytes_max=Settings().body_bytes_max,
+        token_requests_per_s_max=100_000,
+    ) as api:
+        url = f"{api.server.url}/openapi.json"
+        schema = schemathesis.openapi.from_url(url)
+        schema.config.update(headers={"Authorization": f"Bearer {secret}"})
+        schema.hook("map_body")(of_a_spec_that_is_served)
+        schema.hook("map_headers")(with_no_key)
+        schema.hook("map_query")(with_no_cursor)
+        yield schema
+
+
+@pytest.mark.parametrize("mode", GenerationMode)
+def test_no_request_made_from_the_document_finds_a_fault(
+    described: Schema, mode: GenerationMode
+) -> None:
+    found = [one.ok() for one in described.get_all_operations() if isinstance(one, Ok)]
+    assert len(found) > 15
+    for operation in found:
+        with suppress(Unsatisfiable):  # some take nothing that could be wrong
+            ask(operation, mode)
+
+
+def test_no_chain_of_requests_along_the_links_finds_a_fault(described: Schema) -> None:
+    method, _, path = UPLOAD.partition(" ")
+    machine = described.exclude(method=method, path=path).as_state_machine()
+    TestCase = seed(SEED)(machine.TestCase)  # noqa: N806  # a class
+    TestCase.settings = settings(ONCE, max_examples=CHAINS, stateful_step_count=6)
+
+    outcome = unittest.TestResult()
+    TestCase("runTest").run(outcome)
+
+    faults = "\n".join(text for _, text in (*outcome.errors, *outcome.failures))
+    assert not faults, faults
+
+
+def ask(operation: Operation, mode: GenerationMode) -> None:
+    """Make requests to one operation and hold each answer to all checks."""
+
+    @seed(SEED)
+    @settings(ONCE, max_examples=EXAMPLES)
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def each(case: Case) -> None:
+        # Hardly any bytes are a block, and one digest fits them.
+        unfit: list[CheckFunction] = (
+            [positive_data_acceptance] if case.operation.label == UPLOAD else []
+        )
+        case.call_and_validate(excluded_checks=unfit)
+
+    each()
