@@ -1,13 +1,14 @@
 """`block new`, `build`, `test`, `check` and `run`: what they write, and how they end."""
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
 import wasmtime
 
 from blocks.wat_blocks import block_folder, infer, write_case
-from cli.conftest import Cli
+from cli.conftest import Cli, Terminal
 from cuttlebone_abi import Json
 
 BROKEN = Path(__file__).parents[1] / "blocks" / "broken"
@@ -180,3 +181,56 @@ def test_a_run_that_fails_or_is_refused_ends_with_its_status(cli: Cli, tmp_path:
         *("--limit", "steps=1"),
     )
     assert "limit_exceeded" in limited.out
+
+
+def test_a_block_that_never_returns_runs_into_its_time(cli: Cli, tmp_path: Path) -> None:
+    made = block_folder(tmp_path / "b", {"cmd": "emit", "progress": 1})
+
+    ended = cli(
+        "block",
+        "run",
+        str(made / "fixed.wasm"),
+        "--input",
+        "{}",
+        "--limit",
+        "time_ms=300",
+        "--json",
+    )
+
+    assert ended.status == 1
+    assert ended.result["error"]["code"] == "timeout"
+
+
+def test_ctrl_c_cancels_a_run_and_its_envelope_is_written(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    made = block_folder(tmp_path / "b", {"cmd": "emit", "progress": "spinning"})
+
+    running = terminal("block", "run", str(made / "fixed.wasm"), "--input", "{}", "--trace")
+    running.read_until('→ event   {"event":"emitted"}')
+    running.process.send_signal(signal.SIGINT)
+    ended = running.end()
+
+    assert ended.status == 3
+    assert json.loads(ended.out)["status"] == "cancelled"
+    assert "✗ end" in ended.err
+
+
+def test_watching_runs_again_when_a_case_is_saved(terminal: Terminal, tmp_path: Path) -> None:
+    made = block_folder(tmp_path / "b", DONE)
+    (made / "block.c").write_text(
+        '#include "cuttlebone.h"\n'
+        "static cf_command start(cf_json input) { return cf_done(input); }\n"
+        "static cf_command step(cf_event event) { return cf_done(event.json); }\n"
+        "CF_BLOCK(start, step)\n"
+    )
+    write_case(made, "one", input=1, expect={"status": "completed", "result": 1})
+
+    running = terminal("block", "test", str(made), "--watch", "--isolation", "thread")
+    running.read_until("Ctrl-C ends it")
+    write_case(made, "one", input=2, expect={"status": "completed", "result": 3})
+    running.read_until("saved  one.json")
+    running.process.send_signal(signal.SIGINT)
+    ended = running.end()
+
+    assert "ok     one (thread)" in ended.out

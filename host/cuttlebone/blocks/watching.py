@@ -11,6 +11,7 @@ IGNORED_FOLDERS: Final = frozenset(
     {"target", "node_modules", ".zig-cache", "zig-out", ".git", "build", "__pycache__"}
 )
 """Where toolchains write."""
+ANSWER_MS: Final = 300
 
 
 class SourceFilter:
@@ -38,10 +39,22 @@ class SourceFilter:
 def changes(
     folder: Path, *, written: frozenset[Path] = frozenset(), stop: Event | None = None
 ) -> Iterator[list[Path]]:
-    """Yield the files that were saved, once for each batch; end when `stop` is set.
+    """Yield an empty list once it listens, then the files that were saved, batch by batch.
 
-    Raises KeyboardInterrupt on Ctrl-C.
+    What is saved while a batch is being worked on comes with the next one. Ends when `stop` is set;
+    raises KeyboardInterrupt on Ctrl-C.
     """
-    # Files that are saved while a batch is being worked on come with the next one.
-    for batch in watch(folder, watch_filter=SourceFilter(folder, written), stop_event=stop):
-        yield sorted(Path(name) for _, name in batch)
+    listening = False
+    # The library begins to listen when it is first asked, so it has to answer though nothing happens.
+    for batch in watch(
+        folder,
+        watch_filter=SourceFilter(folder, written),
+        stop_event=stop,
+        rust_timeout=ANSWER_MS,
+        yield_on_timeout=True,
+    ):
+        if not listening:
+            listening = True
+            yield []
+        if batch:
+            yield sorted({Path(name) for _, name in batch})

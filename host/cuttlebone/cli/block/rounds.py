@@ -26,14 +26,10 @@ def once_or_watching(
     if not watch:
         round_()
         return
-    _round(round_)
-    write_note(f"watching {folder}; Ctrl-C ends it")
     for saved in changes(folder, written=written):
-        names = dict.fromkeys(path.name for path in saved)
-        write_note(f"saved  {', '.join(names)}")
-        _round(round_)
-
-
-def _round(round_: Callable[[], None]) -> None:
-    with suppress(typer.Exit):  # it has said what was wrong
-        round_()
+        if saved:
+            write_note(f"saved  {', '.join(path.name for path in saved)}")
+        with suppress(typer.Exit):  # it has said what was wrong
+            round_()
+        if not saved:
+            write_note(f"watching {folder}; Ctrl-C ends it")
