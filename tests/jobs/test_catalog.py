@@ -151,3 +151,10 @@ def test_what_is_gone_is_forgotten(catalog: Catalog, tmp_path: Path) -> None:
 def test_a_missing_folder_is_an_error_of_the_operator(tmp_path: Path) -> None:
     with pytest.raises(OperatorError, match="--specs DIR"):
         spec_files_in(tmp_path / "none")
+
+
+def test_the_files_of_a_package_manager_are_no_specs(tmp_path: Path) -> None:
+    for name in ("package.json", "package-lock.json", "asconfig.json", "spec.json"):
+        (tmp_path / name).write_text("{}")
+
+    assert [path.name for path in spec_files_in(tmp_path)] == ["spec.json"]

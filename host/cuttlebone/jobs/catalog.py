@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 from cuttlebone.errors import BlockRefused, CallerError, OperatorError, ProblemCode
 from cuttlebone.files import Grants
@@ -232,10 +233,21 @@ def _wasm_of(spec: Spec, folder: Path, blocks: BlockPath) -> bytes:
     return wasm
 
 
+# A block in AssemblyScript has these beside its spec.
+TOOL_FILES: Final = frozenset(
+    {"package.json", "package-lock.json", "asconfig.json", "tsconfig.json"}
+)
+"""Files of other tools, which are no specs whatever stands in them."""
+
+
 def spec_files_in(folder: Path) -> list[Path]:
     """List the spec files of a folder, by name; raise OperatorError if it cannot be read."""
     try:
-        return sorted(path for path in folder.iterdir() if path.suffix in SPEC_SUFFIXES)
+        return sorted(
+            path
+            for path in folder.iterdir()
+            if path.suffix in SPEC_SUFFIXES and path.name not in TOOL_FILES
+        )
     except OSError as error:
         raise OperatorError(
             f"the specs folder {folder} cannot be read: {error.strerror}; make it or give --specs DIR"
