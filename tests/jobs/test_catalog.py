@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from cuttlebone.errors import CallerError, OperatorError, ProblemCode
-from cuttlebone.jobs.catalog import BLOCK_BYTES_MAX, Catalog, spec_files_in
+from cuttlebone.jobs.blocks import BLOCK_BYTES_MAX
+from cuttlebone.jobs.catalog import Catalog, spec_files_in
 from cuttlebone.settings import Limits
 from cuttlebone.testing import ScriptedSandbox
 from cuttlebone_abi import Signature, parse_type
