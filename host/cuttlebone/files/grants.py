@@ -99,14 +99,13 @@ class Grants:
         `capability_denied` comes before any system call when nothing in the folder can be granted.
         """
         asked = parse_path(path, self._folder)
-        located = [(grant, grant.locate_folder(asked)) for grant in self._grants]
         folders = [
-            GrantedFolder(grant, relative, self._opener)
-            for grant, relative in located
-            if relative is not None
+            GrantedFolder(grant, asked, self._opener)
+            for grant in self._grants
+            if grant.concerns_folder(asked)
         ]
-        if not folders:
-            raise denied(f"nothing in {quoted(path)} is granted; {self._written_patterns()}")
+        if not any(folder.leads for folder in folders):
+            raise denied(f"{quoted(path)} is not granted as a folder; {self._written_patterns()}")
         with self._open_roots():
             try:
                 return list_entries(folders, path, after=after, entries_max=entries_max)

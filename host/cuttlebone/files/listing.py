@@ -41,15 +41,20 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class GrantedFolder:
-    """A folder as one grant sees it."""
+    """A folder as one grant sees it: it leads to the folder, or allows an entry of it."""
 
     grant: Grant
-    relative: Components
+    path: Components
     opener: PathOpener
+
+    @property
+    def leads(self) -> bool:
+        """Whether the grant lets the folder itself be listed."""
+        return self.grant.locate_folder(self.path) is not None
 
     def names(self, path: str) -> list[str]:
         """All names in it that a guest can say; raise OSError, and CommandError if it is no folder."""
-        path_fd = self.opener(self.grant.root_fd, _bytes(self.relative))
+        path_fd = self._open(self.grant.locate_folder(self.path) or ())
         try:
             if not stat.S_ISDIR(os.fstat(path_fd).st_mode):
                 raise denied(f"{quoted(path)} is no folder, and only folders can be listed")
@@ -63,13 +68,13 @@ class GrantedFolder:
 
     def entry(self, name: str) -> FolderEntry | None:
         """Look at one of them; None if it is not granted, or could not be opened. Raises OSError."""
-        relative = (*self.relative, name)
-        as_file = self.grant.extent.locate(relative) is not None
-        as_folder = self.grant.extent.leads_to(relative)
-        if not (as_file or as_folder):
+        as_file = self.grant.locate((*self.path, name))
+        as_folder = self.grant.locate_folder((*self.path, name))
+        relative = as_file if as_file is not None else as_folder
+        if relative is None:
             return None
         try:
-            fd = self.opener(self.grant.root_fd, _bytes(relative))
+            fd = self._open(relative)
         except OSError as error:
             if error.errno in _OURS:
                 raise
@@ -78,18 +83,21 @@ class GrantedFolder:
             status = os.fstat(fd)
         finally:
             os.close(fd)
-        if as_file and stat.S_ISREG(status.st_mode):
+        if as_file is not None and stat.S_ISREG(status.st_mode):
             return FolderEntry(name, is_folder=False, len=status.st_size)
-        if as_folder and stat.S_ISDIR(status.st_mode):
+        if as_folder is not None and stat.S_ISDIR(status.st_mode):
             return FolderEntry(name, is_folder=True, len=0)
         return None
+
+    def _open(self, relative: Components) -> int:
+        return self.opener(self.grant.root_fd, os.fsencode("/".join(relative) or "."))
 
 
 def list_entries(
     folders: Sequence[GrantedFolder], path: str, *, after: str | None, entries_max: int
 ) -> Listing:
     """List what the grants together allow of one folder; raise OSError and CommandError."""
-    known = {name for folder in folders for name in folder.names(path)}
+    known = {name for folder in folders if folder.leads for name in folder.names(path)}
     begin = (after or "").encode("utf-8", "surrogatepass")
     behind = (name for name in known if after is None or name.encode() > begin)
     names = sorted(behind, key=str.encode)
@@ -125,7 +133,3 @@ def _sayable(name: str) -> bool:
     except UnusablePath:
         return False
     return True
-
-
-def _bytes(relative: Components) -> bytes:
-    return os.fsencode("/".join(relative) or ".")

@@ -47,6 +47,11 @@ class Grant:
                 return path[len(name) :]
         return None
 
+    def concerns_folder(self, path: Components) -> bool:
+        """Say whether it leads to a folder or is for something that lies directly in it."""
+        beside = any(name and name[:-1] == path for name in self.names)
+        return beside or self.locate_folder(path) is not None
+
 
 def resolve_pattern(text: str, folder: Components, opened: ExitStack) -> Grant:
     """Open the root of a pattern, to be closed by `opened`; raise OperatorError.
