@@ -1,6 +1,7 @@
 """`block new`, `build`, `test`, `check` and `run`: what they write, and how they end."""
 
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from blocks.wat_blocks import block_folder, infer, write_case
 from cli.conftest import Cli, Terminal
 from cuttlebone_abi import Json
 
+PAGE = Path(__file__).parents[2] / "docs" / "block-tools.md"
 BROKEN = Path(__file__).parents[1] / "blocks" / "broken"
 DONE: dict[str, Json] = {"cmd": "done", "result": {"said": "x"}}
 
@@ -234,3 +236,21 @@ def test_watching_runs_again_when_a_case_is_saved(terminal: Terminal, tmp_path: 
     ended = running.end()
 
     assert "ok     one (thread)" in ended.out
+
+
+@pytest.mark.parametrize("command", ["new", "build", "check", "test", "run", "inspect"])
+def test_the_page_names_every_command_and_option(cli: Cli, command: str) -> None:
+    page = PAGE.read_text()
+    options = set(
+        re.findall(r"^│[ *]+(--[a-z-]+)", cli("block", command, "--help").out, re.MULTILINE)
+    )
+
+    assert f"`block {command} " in page
+    assert [option for option in options - {"--help"} if option not in page] == []
+
+
+def test_the_page_explains_every_fact_of_a_check(cli: Cli, folder: Path) -> None:
+    facts = cli("block", "check", str(folder / "fixed.wasm"), "--json").result["facts"]
+
+    inspected = {"digest", "abi_version", "signature", "wants_tokens"}
+    assert [name for name in facts.keys() - inspected if f"`{name}`" not in PAGE.read_text()] == []
