@@ -1,6 +1,7 @@
 """What all tests share: the demo model, how examples are made, how often trials are repeated."""
 
 import importlib.util
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,15 @@ from hypothesis import HealthCheck, settings
 # No example is judged by its time: the machines that run the tests are busy with other things.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the programs that tests start, also where the tests run in the background.
+
+    A shell starts background jobs with SIGINT ignored, and every child inherits that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
