@@ -135,6 +135,14 @@ def test_of_what_was_wiped_nothing_is_left_in_the_files(tmp_path: Path) -> None:
     store.close()
 
 
+def test_of_a_job_that_was_forgotten_nothing_is_left_in_the_files(tmp_path: Path) -> None:
+    store = SqliteJobStore(tmp_path)
+    ended(store, "a")
+    assert store.forget("a")
+    assert not files_have(tmp_path, SECRET)
+    store.close()
+
+
 def test_a_store_that_is_closed_is_one_file(tmp_path: Path) -> None:
     store = SqliteJobStore(tmp_path)
     ended(store, "a")

@@ -144,7 +144,10 @@ class SqliteJobStore:
 
     def forget(self, job_id: str) -> bool:
         """Wipe a final job with its events and journal; return False if it is not final."""
-        return self._writer.do(lambda connection: changes.forget(connection, job_id))
+        wiped = self._writer.do(lambda connection: changes.forget(connection, job_id))
+        if wiped:
+            truncate_log(self._path)
+        return wiped
 
     def forget_finished_before(self, moment: datetime, *, ttl_s: int) -> int:
         """Wipe the final jobs whose time to live, `ttl_s` if they have none, ended before `moment`."""
