@@ -76,3 +76,10 @@ def test_what_libraries_log_comes_in_the_same_form(written: io.StringIO) -> None
     (record,) = records(written)
     assert (record["logger"], record["level"]) == ("asyncio", "error")
     assert record["event"].startswith("task failed: a\\nfaked")
+
+
+def test_a_terminal_that_is_gone_ends_nothing(written: io.StringIO) -> None:
+    written.close()
+
+    structlog.get_logger("x").error("nobody reads this")
+    logging.getLogger("library").error("nor this")

@@ -124,6 +124,20 @@ def test_a_model_that_cannot_be_loaded_fails_what_waits_and_refuses_what_comes()
     thread.stop()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_whatever_ends_the_thread_nobody_waits_for_it() -> None:
+    def load() -> Model:
+        raise SystemExit
+
+    thread = InferenceThread(load)
+    waiting = thread.submit(ask())
+    thread.start()
+    assert failure(waiting).code is ErrorCode.MODEL_LOAD_FAILED
+    with pytest.raises(CommandError, match="its thread ended"):
+        thread.counter(BOUND_S)
+    thread.stop()
+
+
 def test_what_was_submitted_while_loading_is_served_or_refused_once_the_model_is_there() -> None:
     thread = InferenceThread(lambda: FakeModel(STORY, context_tokens=100))
     fits, too_long = thread.submit(ask("story")), thread.submit(ask("x" * 200))

@@ -1,9 +1,11 @@
 """The log of a host that a command runs: on stderr, escaped, JSON lines unless a person reads it."""
 
+import io
 import logging
 import sys
 from collections.abc import MutableMapping
-from typing import Final, TextIO
+from contextlib import suppress
+from typing import Final, TextIO, cast
 
 import structlog
 from structlog.types import Processor, WrappedLogger
@@ -22,11 +24,30 @@ def log_to_stderr(*, level: int) -> None:
     log_to(sys.stderr, level=level, person=sys.stderr.isatty())
 
 
+class Enduring(io.TextIOBase):
+    """Writes to a stream and never raises: a terminal that is gone must not end the thread that logs."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write, or drop the text where the stream is closed or broken."""
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush what can be flushed."""
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+
 def log_to(stream: TextIO, *, level: int, person: bool) -> None:
     """Send what this process logs to a stream: one line a record, or for a person to read.
 
     What libraries log with the standard library comes the same way, from WARNING on.
     """
+    enduring = cast("TextIO", Enduring(stream))
     renderer: Processor = (
         structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
         if person
@@ -42,10 +63,10 @@ def log_to(stream: TextIO, *, level: int, person: bool) -> None:
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(stream),
+        logger_factory=structlog.WriteLoggerFactory(enduring),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(stream)
+    handler = logging.StreamHandler(enduring)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared],

@@ -194,6 +194,14 @@ class InferenceThread:
     # In the thread.
 
     def _run(self) -> None:
+        final = State(Phase.FAILED, "its thread ended")
+        try:
+            final = self._serve_on()
+        finally:  # whatever happens, nobody may wait for a thread that is gone
+            self._close(State(Phase.STOPPED) if self._stopping.is_set() else final)
+
+    def _serve_on(self) -> State:
+        """Serve, again after each death; the state that is left when that is over."""
         deaths = 0
         final = State(Phase.STOPPED)
         while not self._stopping.is_set() and deaths < DEATHS_MAX:
@@ -217,7 +225,7 @@ class InferenceThread:
                     Phase.FAILED, f"it broke: {type(error).__name__}: {printable(str(error))}"
                 )
                 self._state = final
-        self._close(State(Phase.STOPPED) if self._stopping.is_set() else final)
+        return final
 
     def _demanded(self) -> bool:
         """Wait until the model is wanted; False if the thread is to stop instead."""
