@@ -14,12 +14,15 @@ settings.load_profile("untimed")
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C reach the programs that tests start, also where the tests run in the background.
+    """Let signals reach the programs that tests start, also where the tests run in the background.
 
-    A shell starts background jobs with SIGINT ignored, and every child inherits that.
+    A shell starts background jobs with SIGINT ignored, nohup ignores SIGHUP, and every child
+    inherits that.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
