@@ -2,10 +2,11 @@
 
 import importlib.util
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 # No example is judged by its time: the machines that run the tests are busy with other things.
@@ -35,6 +36,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="trials of each test that has some (crashes, power losses, jobs of the soak); "
         "the default is a short number of its own. Add --timeout 0.",
     )
+
+
+@pytest.fixture(autouse=True)
+def default_log() -> Iterator[None]:
+    """Take back what a command that ran in this process has made of the log."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture

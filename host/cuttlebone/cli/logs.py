@@ -64,7 +64,6 @@ def log_to(stream: TextIO, *, level: int, person: bool) -> None:
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.WriteLoggerFactory(enduring),
-        cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(enduring)
     handler.setFormatter(
