@@ -21,6 +21,7 @@ class Bare:
     def __init__(self, path: Path, options: LlamaOptions) -> None:
         params = llama_cpp.llama_model_default_params()
         params.use_extra_bufts = options.extra_buffers
+        params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE  # weights in memory of our own
         self._threads = options.threads or default_threads()
         self._model = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
         self._vocab = llama_cpp.llama_model_get_vocab(self._model)

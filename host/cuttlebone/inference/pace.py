@@ -4,9 +4,7 @@ from typing import Final
 
 BATCH_S_MAX: Final = 0.12
 """A cancel waits for the end of a batch, and so does the next token of everybody else."""
-PREFILL_SHARE: Final = 1 / 3
-"""The part of a batch's time that prompts may take while others are generating."""
-MEMORY: Final = 0.9
+MEMORY: Final = 0.98
 """How much of what was known before counts after one more batch."""
 
 
@@ -33,15 +31,22 @@ class Pace:
         self._nn = self._nn * MEMORY + tokens * tokens
         self._ns = self._ns * MEMORY + tokens * seconds
 
-    def prefill_tokens(self, decode_tokens: int, *, first: int = 32, most: int = 512) -> int:
-        """Prompt tokens for a batch with `decode_tokens` others; `first` while nothing is known."""
+    def prefill_tokens(
+        self, decoding: int, prefilling: int, *, first: int = 32, most: int = 512
+    ) -> int:
+        """Prompt tokens for a batch with one token for each of `decoding` generations.
+
+        Every sequence has an equal share of the batch's time, and those that generate have one
+        more: one prompt leaves a generation two thirds of its speed, and many prompts are not
+        kept waiting by the first that is ready. `first` is the answer while nothing is known.
+        """
         fixed, each = self._line()
         if each <= 0:
             return first
-        by_time = (BATCH_S_MAX - fixed) / each - decode_tokens
-        if decode_tokens:
-            alone = fixed + decode_tokens * each
-            by_time = min(by_time, alone * PREFILL_SHARE / (1 - PREFILL_SHARE) / each)
+        by_time = (BATCH_S_MAX - fixed) / each - decoding
+        if decoding:
+            alone = fixed + decoding * each
+            by_time = min(by_time, alone * prefilling / (decoding + 1) / each)
         return max(1, min(most, int(by_time)))
 
     def _line(self) -> tuple[float, float]:

@@ -110,6 +110,11 @@ class Scheduler:
         return len(self._running)
 
     @property
+    def prefilling(self) -> int:
+        """Generations with a slot whose prompt is not wholly evaluated."""
+        return sum(not entry.prefilled for entry in self._running.values())
+
+    @property
     def free_cells(self) -> int:
         """Cells that nothing occupies."""
         return self._cells.free_cells

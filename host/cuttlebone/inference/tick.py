@@ -69,14 +69,15 @@ class Ticker:
 
     def tick(self) -> bool:
         """Do one round; False once the thread has been asked to stop."""
-        self._admit()  # into what the last batch has set free; else waiting would be for nothing
         if not self._drain():
             return False
         self._admit()
         self._show()
         if self._scheduler.runnable:
             decoding = sum(sequence.sampled is not None for sequence in self._sequences.values())
-            plan = self._scheduler.plan(self._pace.prefill_tokens(decoding))
+            plan = self._scheduler.plan(
+                self._pace.prefill_tokens(decoding, self._scheduler.prefilling)
+            )
             for copy in plan.copies:
                 self._copy(copy)
             self._evaluate(self._runs(plan))
@@ -101,32 +102,37 @@ class Ticker:
         self._unread.clear()
 
     def _drain(self) -> bool:
-        # For ever only when nothing can run.
-        verdicts, timeout_s = (
-            patience(self._sequences.values(), self._limits, self._clock())
-            if self._scheduler.runnable
-            else (1, None)
-        )
+        """Read the inbox until nothing more is worth waiting for; False when asked to stop."""
         going_on = True
-        self._unread.extend(self._inbox.take(verdicts=verdicts, timeout_s=timeout_s))
-        while self._unread:
-            message = self._unread.popleft()
-            match message:
-                case Submitted():
-                    self._submit(message)
-                case VerdictGiven(generation, stop):
-                    self._judge(generation, stop=stop)
-                case CancelAsked(generation):
-                    self._cancel(generation)
-                case StopAsked():
-                    going_on = False
-                case UnloadAsked():
-                    going_on = going_on and bool(self._sequences or self._unread)
-                case LoadAsked():
-                    pass  # it is loaded
-                case _:
-                    assert_never(message)
-        return going_on
+        while True:
+            self._admit()  # into what was set free; else waiting would be for nothing
+            verdicts, timeout_s = patience(self._sequences.values(), self._limits, self._clock())
+            if timeout_s == 0 and not self._scheduler.runnable:
+                timeout_s = None  # for ever
+            self._unread.extend(self._inbox.take(verdicts=verdicts, timeout_s=timeout_s))
+            while self._unread:
+                going_on = self._read(self._unread.popleft()) and going_on
+            if not timeout_s or not going_on:
+                return going_on
+
+    def _read(self, message: Message) -> bool:
+        """Act on one message; False if it ends the thread."""
+        match message:
+            case Submitted():
+                self._submit(message)
+            case VerdictGiven(generation, stop):
+                self._judge(generation, stop=stop)
+            case CancelAsked(generation):
+                self._cancel(generation)
+            case StopAsked():
+                return False
+            case UnloadAsked():
+                return bool(self._sequences or self._unread)
+            case LoadAsked():
+                pass  # it is loaded
+            case _:
+                assert_never(message)
+        return True
 
     def _submit(self, message: Submitted) -> None:
         generation, request = message.generation, message.generation.request

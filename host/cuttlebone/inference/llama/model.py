@@ -108,6 +108,7 @@ class LlamaModel:
             memory_bytes=llama_cpp.llama_model_size(self._model),
         )
         self._candidates = Candidates(self._info.vocabulary_tokens)
+        self._logits_type = ctypes.c_float * self._info.vocabulary_tokens
 
     @property
     def info(self) -> ModelInfo:
@@ -171,7 +172,9 @@ class LlamaModel:
         pointer = llama_cpp.llama_get_logits_ith(self._context, row)
         if not pointer:
             raise DecodeFailed("llama.cpp gave no logits")
-        return np.ctypeslib.as_array(pointer, shape=(self._info.vocabulary_tokens,))
+        # `np.ctypeslib.as_array` makes a new type each time: a third of what choosing costs.
+        floats = self._logits_type.from_address(ctypes.addressof(pointer.contents))
+        return np.frombuffer(floats, np.float32)
 
     def copy(self, source: Slot, target: Slot, tokens: int) -> None:
         """Let `target` share the first cells of `source`."""

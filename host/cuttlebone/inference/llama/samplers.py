@@ -1,6 +1,7 @@
 """Choosing tokens: llama.cpp's samplers over the logits of one row."""
 
 import ctypes
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -104,7 +105,7 @@ class Chain:
 def likeliest(logits: Logits) -> Token:
     """The first of the greatest logits; raises DecodeFailed if there is no finite one, or a NaN."""
     at = int(logits.argmax())  # a NaN counts as the greatest of all
-    if not np.isfinite(logits[at]):
+    if not math.isfinite(logits[at]):
         raise DecodeFailed("the model gave no finite logits: its file is broken")
     return Token(at)
 

@@ -1,0 +1,72 @@
+"""What goes into one batch, tick by tick, without the thread."""
+
+import dataclasses
+import threading
+
+from cuttlebone.inference.figures import Meter
+from cuttlebone.inference.generation import Generation, Piece
+from cuttlebone.inference.inbox import Inbox, Submitted
+from cuttlebone.inference.prompts import PromptMaker
+from cuttlebone.inference.sequence import BatchLimits
+from cuttlebone.inference.tick import Ticker
+from cuttlebone.testing import FakeModel
+from inference.conftest import BOUND_S, ask
+
+STORY = {"story": "Once upon a time there was a fox"}
+
+
+class Ticking:
+    """A ticker whose clock stands still, so that all it waits for is told by the test."""
+
+    def __init__(self, limits: BatchLimits) -> None:
+        model = FakeModel(STORY)
+        self._inbox = Inbox()
+        self._ticker = Ticker(
+            model, PromptMaker(model), self._inbox, limits, Meter(), clock=lambda: 0.0
+        )
+
+    def submit(self, job: str) -> Generation:
+        """Leave word of a generation that asks for verdicts."""
+        request = dataclasses.replace(ask("story", job=job, tenant=job), asks_verdict=True)
+        generation = Generation(request, self._inbox.put, lambda: 0.0)
+        self._inbox.put(Submitted(generation, prepared=None))
+        return generation
+
+    def tick(self) -> None:
+        assert self._ticker.tick()
+
+
+def test_a_batch_waits_for_the_verdicts_that_are_on_their_way() -> None:
+    ticking = Ticking(BatchLimits(gather_s=BOUND_S))
+    first, second = ticking.submit("a"), ticking.submit("b")
+    ticking.tick()
+    assert [first.next(0), second.next(0)] == [Piece("Once")] * 2
+    first.verdict(stop=False)
+    late = threading.Timer(0.05, second.verdict, [False])
+    late.start()
+    ticking.tick()
+    late.join()
+    assert [first.next(0), second.next(0)] == [Piece(" upon")] * 2
+
+
+def test_a_verdict_that_is_not_on_its_way_is_not_waited_for() -> None:
+    ticking = Ticking(BatchLimits(gather_s=0.0))
+    first, second = ticking.submit("a"), ticking.submit("b")
+    ticking.tick()
+    assert [first.next(0), second.next(0)] == [Piece("Once")] * 2
+    first.verdict(stop=False)
+    ticking.tick()
+    assert [first.next(0), second.next(0)] == [Piece(" upon"), None]
+
+
+def test_who_comes_while_verdicts_are_waited_for_is_in_the_next_batch() -> None:
+    ticking = Ticking(BatchLimits(gather_s=BOUND_S))
+    first = ticking.submit("a")
+    ticking.tick()
+    assert first.next(0) == Piece("Once")
+    second = ticking.submit("b")
+    late = threading.Timer(0.05, first.verdict, [False])
+    late.start()
+    ticking.tick()
+    late.join()
+    assert [first.next(0), second.next(0)] == [Piece(" upon"), Piece("Once")]
