@@ -95,15 +95,15 @@ def measure(quick: bool) -> Sequence[Row]:  # noqa: FBT001  # given by run_bench
     options, _ = tried_options(path, LlamaOptions(), trials=trials)
     rows = [*speed(path, options, quick=quick)]
     with served(path, options) as engine:
-        rows += beside_prefill(engine.thread, words=300 if quick else 1_800)
-        rows.append(cancel_p99(engine.thread, times=4 if quick else 40))
+        rows += beside_prefill(engine.thread, words=120 if quick else 1_800)
+        rows.append(cancel_p99(engine.thread, times=3 if quick else 40))
     rows.append(shared_prefix(path, options, quick=quick))
     return rows
 
 
 def speed(path: Path, options: LlamaOptions, *, quick: bool) -> Sequence[Row]:
     """Tokens per second through the whole path, beside bare loops and a locked `Llama`."""
-    rounds, tokens, single_tokens = (3, 32, 32) if quick else (9, 64, 64)
+    rounds, tokens, single_tokens = (2, 32, 32) if quick else (9, 64, 64)
     bare, locked = Bare(path, options), Locked(path, options)
     figures: dict[str, list[float]] = {}
     with served(path, options) as engine:
@@ -117,7 +117,7 @@ def speed(path: Path, options: LlamaOptions, *, quick: bool) -> Sequence[Row]:
             # Each is first as often as the other: a machine that slows down favours neither.
             for name, run, prompts, count in contests if number % 2 else reversed(contests):
                 figures.setdefault(name, []).append(run(prompts, count))
-    few = STORIES[:4] if quick else STORIES  # one after another: its speed is the same with any number
+    few = STORIES[:2] if quick else STORIES  # it serves one after another
     figures["locked"] = [locked.tokens_per_s(few, tokens) for _ in range(1 if quick else 3)]
     locked.close()
     median = {name: statistics.median(values) for name, values in figures.items()}
@@ -143,7 +143,7 @@ def speed(path: Path, options: LlamaOptions, *, quick: bool) -> Sequence[Row]:
 
 def shared_prefix(path: Path, options: LlamaOptions, *, quick: bool) -> Row:
     """Seconds until all jobs with one instruction are done, with and without sharing it."""
-    jobs, words = (10, 160) if quick else (16, 400)
+    jobs, words = (8, 100) if quick else (16, 400)
     seconds = {}
     for shares in (True, False):
         limits = BatchLimits(shares_prefixes=shares)
