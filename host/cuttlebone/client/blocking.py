@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
 import httpx
@@ -167,12 +166,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _connection(self, job_id: str, stream: Resumption) -> Iterator[StreamEvent]:

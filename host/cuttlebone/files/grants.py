@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import Final, Self
 
 from cuttlebone.errors import CommandError, OperatorError
@@ -126,12 +125,7 @@ class Grants:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _locate(self, path: Components) -> list[tuple[Grant, Components]]:

@@ -5,7 +5,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 import structlog
@@ -128,12 +127,7 @@ class Sandbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _execution(self, artefact: Artefact, limits: GuestLimits) -> Execution:
