@@ -7,26 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.blocks.folder import Language
 from cuttlebone.errors import BlockRefused, JobError
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
 from cuttlebone.settings import Isolation
 from cuttlebone_abi import Json
-from guest_examples.languages import build_mirror, need
 from guest_examples.modules import Compile
 
 pytestmark = pytest.mark.timeout(900)  # the first build of a Rust crate also builds serde
-
-
-@pytest.fixture(scope="module", params=Language, ids=str)
-def mirror_wasm(
-    request: pytest.FixtureRequest, compile_c: Compile, tmp_path_factory: pytest.TempPathFactory
-) -> bytes:
-    language: Language = request.param
-    need(language)
-    if language is Language.C:
-        return compile_c(Path(__file__).parent / "mirror.c")
-    return build_mirror(language, tmp_path_factory.mktemp(language))
 
 
 @pytest.fixture(scope="module", params=[Isolation.THREAD, Isolation.PROCESS], ids=str)

@@ -1,6 +1,6 @@
-"""The SDKs understand and write every golden message, in every language alike.
+"""The SDKs understand and write every golden message, in every language alike, and keep their memory small.
 
-C has tests of its own beside this file: its readers are its own too, and no library's.
+C has more tests beside this file: its readers are its own too, and no library's.
 """
 
 import json
@@ -16,8 +16,8 @@ from abi.golden import Golden, each
 from cuttlebone.blocks.folder import Language
 from cuttlebone.errors import JobError
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
-from cuttlebone_abi import Emit, ErrorCode, Json, Sliced, decode_command, dump_json
-from guest_examples.languages import build_mirror, need
+from cuttlebone_abi import ErrorCode, Json, Sliced, decode_command, dump_json
+from guest_examples.mirrors import progress
 from guest_examples.modules import OpenGuest
 
 pytestmark = pytest.mark.timeout(900)  # the first build of a Rust crate also builds serde
@@ -25,32 +25,6 @@ MEBIBYTE = 1 << 20
 EXPORTS = {
     "memory", "cf_alloc", "cf_init", "cf_step", "cf_on_token", "cf_abi_version", "cf_panic",
 }  # fmt: skip
-
-
-@pytest.fixture(
-    scope="module", params=[Language.RUST, Language.ZIG, Language.ASSEMBLYSCRIPT], ids=str
-)
-def mirror_wasm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    language: Language = request.param
-    need(language)
-    return build_mirror(language, tmp_path_factory.mktemp(language))
-
-
-@pytest.fixture
-def mirror(mirror_wasm: bytes, open_guest: OpenGuest) -> Guest:
-    return open_guest(mirror_wasm)
-
-
-@pytest.fixture(scope="module")
-def long_lived_mirror(mirror_wasm: bytes, sandbox: Sandbox) -> Guest:
-    """One guest for many examples: what it is told before must not matter."""
-    return sandbox.open_guest(sandbox.admit(mirror_wasm), GuestLimits())
-
-
-def progress(command: bytes) -> Json:
-    decoded = decode_command(command, bytes_max=2 * MEBIBYTE)
-    assert isinstance(decoded, Emit), command[:1000]
-    return decoded.progress
 
 
 @each("valid", "command")
@@ -108,11 +82,19 @@ EVENTS: list[Json] = [
 ]  # fmt: skip
 
 
+UNKNOWN_TO_C = {"page_texted", "page_text_attempted", "page_imaged", "embedded"}
+"""Events that the header has no reader for; a block reads their fields from the JSON."""
+
+
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event["event"])
-def test_every_event_of_the_contract_is_read_field_by_field(mirror: Guest, event: Json) -> None:
+def test_every_event_of_the_contract_is_read_field_by_field(
+    language: Language, mirror: Guest, event: dict[str, Json]
+) -> None:
     mirror.init(b"{}")
 
-    assert progress(mirror.step(dump_json(event))) == event
+    told = progress(mirror.step(dump_json(event)))
+
+    assert told == ({} if language is Language.C and event["event"] in UNKNOWN_TO_C else event)
 
 
 COMMANDS: list[Json] = [
@@ -171,17 +153,26 @@ def test_no_bytes_make_the_reader_trap(long_lived_mirror: Guest, data: bytes) ->
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
-values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | texts,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
-)
 
 
-@given(value=values, ascii_only=st.booleans())
+def values(keys: st.SearchStrategy[str]) -> st.SearchStrategy[Json]:
+    return st.recursive(
+        st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | texts,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
+    )
+
+
+any_value = values(texts)
+any_value_in_c = values(texts.filter(lambda key: "\0" not in key))
+"""The header writes a key from a string that a zero byte ends."""
+
+
+@given(drawn=st.data(), ascii_only=st.booleans())
 @hypothesis_settings(max_examples=100)
 def test_any_value_survives_reader_and_writer(
-    long_lived_mirror: Guest, value: Json, *, ascii_only: bool
+    language: Language, long_lived_mirror: Guest, drawn: st.DataObject, *, ascii_only: bool
 ) -> None:
+    value = drawn.draw(any_value_in_c if language is Language.C else any_value)
     payload = json.dumps({"copy": value}, ensure_ascii=ascii_only).encode()
 
     copied = progress(long_lived_mirror.init(payload))
@@ -191,10 +182,13 @@ def test_any_value_survives_reader_and_writer(
 
 @given(number=st.floats(allow_nan=False, allow_infinity=False))
 @hypothesis_settings(max_examples=100)
-def test_a_number_survives_to_15_digits(long_lived_mirror: Guest, number: float) -> None:
+def test_a_number_survives_to_15_digits_and_in_c_to_14(
+    language: Language, long_lived_mirror: Guest, number: float
+) -> None:
     copied = progress(long_lived_mirror.init(dump_json({"copy": number})))
 
-    assert math.isclose(copied, number, rel_tol=1e-15, abs_tol=1e-300)
+    lost = 1e-14 if language is Language.C else 1e-15
+    assert math.isclose(copied, number, rel_tol=lost, abs_tol=1e-300)
 
 
 def test_memory_does_not_grow_with_the_number_of_steps(mirror: Guest) -> None:

@@ -339,6 +339,10 @@ static cf_command buffers_of(cf_json sizes) {
     return cf_emit(cf_json_of(&out));
 }
 
+static void waste_memory(void) {
+    for (;;) memset(cf_malloc(1 << 20), 1, 1 << 20);
+}
+
 static cf_verdict listen(cf_str piece) {
     CF_ASSERT(!cf_equal(piece, CF("panic")));
     return cf_equal(piece, CF("stop")) ? CF_STOP : CF_CONTINUE;
@@ -350,7 +354,10 @@ static cf_command start(cf_json input) {
     cf_json command = cf_get(input, "command");
     cf_json sizes = cf_get(input, "sizes");
     cf_str message;
+    bool waste = false;
+    cf_read_bool(cf_get(input, "waste"), &waste);
     if (cf_read_text(cf_get(input, "panic"), &message)) cf_panic_with(message);
+    if (waste) waste_memory();
     if (command.len) return same_command(command);
     if (sizes.len) return buffers_of(sizes);
     cf_buffer out = CF_SCRATCH;
