@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuttlebone.inference.pace import BATCH_S_MAX, Pace
+from cuttlebone.inference.pace import BATCH_S_MAX, DECODE_BONUS, Pace
 
 
 def learnt(fixed_s: float, each_s: float) -> Pace:
@@ -31,7 +31,7 @@ def test_beside_others_prompts_take_no_more_than_their_share(
 ) -> None:
     tokens = learnt(fixed_s, each_s).prefill_tokens(decoding, prefilling)
     whole = fixed_s + each_s * (decoding + tokens)
-    share = prefilling / (prefilling + decoding + 1)
+    share = prefilling / (prefilling + decoding + DECODE_BONUS)
     assert tokens == 1 or tokens * each_s <= share * whole * 1.01
 
 
@@ -41,6 +41,26 @@ def test_many_prompts_do_not_wait_for_the_one_that_is_ready() -> None:
     for _ in range(5):
         pace.took(1, 0.01)
     assert pace.prefill_tokens(1, 15) >= 7
+
+
+def test_a_prompt_beside_a_generation_gets_its_share_though_tokens_are_whole() -> None:
+    fixed_s, each_s = 0.0075, 0.0045
+    pace, taken = Pace(), []
+    for _ in range(20):  # at first nothing but single tokens was ever seen
+        pace.took(1, fixed_s + each_s)
+    for _ in range(300):
+        taken.append(pace.prefill_tokens(1, 1))
+        tokens = 1 + taken[-1]
+        pace.took(tokens, fixed_s + tokens * each_s)
+    due = (fixed_s + each_s) / (1 + DECODE_BONUS) / each_s
+    assert sum(taken[100:]) / 200 == pytest.approx(due, rel=0.05)
+
+
+def test_one_batch_in_which_the_machine_slept_changes_little() -> None:
+    pace = learnt(0.01, 0.001)
+    before = pace.prefill_tokens(0, 1)
+    pace.took(8, 3.0)
+    assert pace.prefill_tokens(0, 1) > before / 2
 
 
 def test_a_fast_machine_fills_the_batch() -> None:

@@ -4,6 +4,10 @@ from typing import Final
 
 BATCH_S_MAX: Final = 0.12
 """A cancel waits for the end of a batch, and so does the next token of everybody else."""
+DECODE_BONUS: Final = 0.5
+"""What generations have of a batch's time beyond an equal share: decode goes before prefill."""
+SLOW_AT_MOST: Final = 4
+"""A batch counts for at most so many times what was expected of it."""
 MEMORY: Final = 0.98
 """How much of what was known before counts after one more batch."""
 
@@ -22,9 +26,14 @@ class Pace:
         self._s = 0.0
         self._nn = 0.0
         self._ns = 0.0
+        self._owed = 0.0
+        """The part of a token that the last batch had no room for."""
 
     def took(self, tokens: int, seconds: float) -> None:
-        """Learn from one batch."""
+        """Learn from one batch; one in which the machine did something else counts as slow, no more."""
+        fixed, each = self._line()
+        if each > 0:
+            seconds = min(seconds, SLOW_AT_MOST * (fixed + tokens * each))
         self._weight = self._weight * MEMORY + 1
         self._n = self._n * MEMORY + tokens
         self._s = self._s * MEMORY + seconds
@@ -36,8 +45,8 @@ class Pace:
     ) -> int:
         """Prompt tokens for a batch with one token for each of `decoding` generations.
 
-        Every sequence has an equal share of the batch's time, and those that generate have one
-        more: one prompt leaves a generation two thirds of its speed, and many prompts are not
+        Every sequence has an equal share of the batch's time, and those that generate have half a
+        one more: one prompt leaves a generation six tenths of its speed, and many prompts are not
         kept waiting by the first that is ready. `first` is the answer while nothing is known.
         """
         fixed, each = self._line()
@@ -46,8 +55,11 @@ class Pace:
         by_time = (BATCH_S_MAX - fixed) / each - decoding
         if decoding:
             alone = fixed + decoding * each
-            by_time = min(by_time, alone * prefilling / (decoding + 1) / each)
-        return max(1, min(most, int(by_time)))
+            by_time = min(by_time, alone * prefilling / (decoding + DECODE_BONUS) / each)
+        due = by_time + self._owed
+        tokens = max(1, min(most, int(due)))
+        self._owed = min(max(due - tokens, 0.0), 1.0)
+        return tokens
 
     def _line(self) -> tuple[float, float]:
         spread = self._weight * self._nn - self._n * self._n
