@@ -10,6 +10,7 @@ from typing import Final
 from prometheus_client import (
     CollectorRegistry,
     Counter,
+    Gauge,
     Histogram,
     Info,
     ProcessCollector,
@@ -59,6 +60,12 @@ class HostMetrics:
         self._request = self._histogram(
             "http_request_seconds", "From the head of a request to the end.", "method", "route"
         )
+        self._connections = Gauge(
+            f"{PREFIX}_http_connections", "Connections that are open.", registry=self._registry
+        )
+        self._connections_refused = self._counter(
+            "http_connections_refused", "Connections that found no place."
+        )
         self._gaps = self._counter("event_gaps", "Event streams whose job was forgotten meanwhile.")
         self._commit = self._histogram(
             "store_commit_seconds", "One commit of the store.", buckets=_COMMIT_SECONDS
@@ -99,6 +106,18 @@ class HostMetrics:
         """Count an answer, status 0 for none. `route` is the pattern of the path, not the path."""
         self._requests.labels(method, route, str(status)).inc()
         self._request.labels(method, route).observe(took_s)
+
+    def connection_opened(self) -> None:
+        """Count a connection that is served."""
+        self._connections.inc()
+
+    def connection_closed(self) -> None:
+        """Count the end of one that was served."""
+        self._connections.dec()
+
+    def connection_refused(self) -> None:
+        """Count a connection that is not served, because too many are open."""
+        self._connections_refused.inc()
 
     def event_gap(self) -> None:
         """Count a stream that lost events."""

@@ -160,6 +160,10 @@ class Settings(BaseSettings):
     """How long running jobs may go on after a stop signal."""
     body_bytes_max: Count = 64 << 10
     """JSON body of one request."""
+    connections_max: Count = 1_000
+    """Connections that are served at once; one more is told so and closed."""
+    stall_timeout_s: Annotated[float, Field(gt=0)] = 30.0
+    """How long a body, or an answer that its client has to take, may stand still."""
     context_tokens_max: Count = 4096
     """Context of a model, at most what it was trained with."""
     threads: Count | None = None

@@ -11,8 +11,8 @@ import httpx
 
 from cuttlebone.access import Door, Quotas
 from cuttlebone.api import HttpServer, create_app, listen
+from cuttlebone.api.bounds import Bounds
 from cuttlebone.api.dependencies import subscribers_of
-from cuttlebone.api.protocol import BoundedProtocol
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.assembly import Host
 from cuttlebone.endpoints.resident import ResidentModels
@@ -136,7 +136,7 @@ def served(
     port: int = 0,
     door: Door | None = None,
     body_bytes_max: int = BODY_BYTES_MAX,
-    protocol: type[BoundedProtocol] = BoundedProtocol,
+    bounds: Bounds | None = None,
     **settings: object,
 ) -> Iterator[Api]:
     """Serve a host over HTTP while the block runs."""
@@ -157,7 +157,7 @@ def served(
             door=door,
             quotas=Quotas(host.settings),
         )
-        server = HttpServer(app, listener, grace_s=2, protocol=protocol)
+        server = HttpServer(app, listener, grace_s=2, bounds=bounds)
         # Nothing is encrypted here, and reading all certificates of the machine takes its time.
         client = httpx.Client(
             base_url=server.url,

@@ -126,7 +126,7 @@ OPERATIONS = {
         ("GET", f"/v1/blocks/{'0' * 64}"),
     ],
     Scope.CANCEL: [("POST", "/v1/jobs/x/cancel"), ("DELETE", "/v1/jobs/x")],
-    Scope.ADMIN: [("PUT", f"/v1/blocks/{'0' * 64}")],
+    Scope.ADMIN: [("PUT", f"/v1/blocks/{'0' * 64}"), ("DELETE", f"/v1/blocks/{'0' * 64}")],
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.hosted import SCRIPTS, Api, served
+from api.hosted import SCRIPTS, Api, Gate, served
 from api.raw import connected, rest
 from cuttlebone.errors import OperatorError
 from cuttlebone.jobs.blocks import BLOCK_BYTES_MAX, BlockRegistry
@@ -71,8 +71,7 @@ def test_the_list_has_uploaded_blocks_and_those_of_specs(own: Api) -> None:
 
 
 def test_a_spec_runs_an_uploaded_block_as_soon_as_it_is_there(own: Api, tmp_path: Path) -> None:
-    spec = SPEC.format(name="remote", more="").replace("remote.wasm", f"sha256:{sha256(b'echo ')}")
-    (tmp_path / "specs" / "remote.yaml").write_text(spec)
+    spec_by_digest(tmp_path / "specs", b"echo ")
     before = own.http.get("/v1/specs").json()
     assert "was uploaded; PUT it to /v1/blocks" in before["unusable"][0]["fault"]
 
@@ -151,6 +150,91 @@ def test_an_upload_that_breaks_off_leaves_nothing(own: Api, tmp_path: Path) -> N
         if kept(tmp_path) == []:
             return
     pytest.fail("the half of a block stayed")
+
+
+def spec_by_digest(folder: Path, data: bytes, name: str = "remote", more: str = "") -> None:
+    """Write a spec that names a block by its digest."""
+    spec = SPEC.format(name=name, more=more).replace(f"{name}.wasm", f"sha256:{sha256(data)}")
+    (folder / f"{name}.yaml").write_text(spec)
+
+
+def forgotten(api: Api, data: bytes) -> httpx.Response:
+    return api.http.delete(f"/v1/blocks/{sha256(data)}")
+
+
+def test_an_upload_that_no_spec_names_can_be_forgotten_once(own: Api, tmp_path: Path) -> None:
+    put(own, b" echo")
+
+    answer = forgotten(own, b" echo")
+
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert kept(tmp_path) == []
+    refused(own.http.get(f"/v1/blocks/{sha256(b' echo')}"), 404, "unknown_block")
+    refused(forgotten(own, b" echo"), 404, "unknown_block")
+    assert put(own, b" echo").status_code == 201
+
+
+def test_an_upload_that_a_spec_names_stays_and_the_spec_is_said(own: Api, tmp_path: Path) -> None:
+    put(own, b"echo ")
+    spec_by_digest(tmp_path / "specs", b"echo ")
+
+    answer = forgotten(own, b"echo ")
+
+    refused(answer, 409, "block_in_use")
+    assert "used by `remote`; let them name another" in answer.json()["detail"]
+    assert own.ended(own.submit("remote", 5))["envelope"]["result"] == 5
+
+
+def test_a_spec_with_another_fault_keeps_its_block_too(own: Api, tmp_path: Path) -> None:
+    put(own, b"echo ")
+    spec_by_digest(tmp_path / "specs", b"echo ", more="input: missing.json")
+
+    answer = forgotten(own, b"echo ")
+
+    refused(answer, 409, "block_in_use")
+    assert "`remote.yaml`" in answer.json()["detail"]
+    (tmp_path / "specs" / "remote.yaml").unlink()
+    assert forgotten(own, b"echo ").status_code == 204
+
+
+def test_a_file_that_a_spec_names_is_not_the_hosts_to_forget(own: Api) -> None:
+    answer = forgotten(own, b"echo")
+
+    refused(answer, 409, "block_in_use")
+    assert "`echo`; it was never uploaded" in answer.json()["detail"]
+
+
+def test_an_upload_of_what_specs_have_as_a_file_can_be_taken_back(own: Api) -> None:
+    put(own, b"echo")
+
+    assert forgotten(own, b"echo").status_code == 204
+
+    shown = own.http.get(f"/v1/blocks/{sha256(b'echo')}").json()
+    assert (shown["uploaded"], shown["specs"]) == (False, ["echo"])
+
+
+def test_a_job_that_runs_keeps_a_block_that_is_forgotten(tmp_path: Path) -> None:
+    (tmp_path / "specs").mkdir()
+    gate = Gate()
+    with served(tmp_path / "specs", {"gate": gate.script}, state=tmp_path) as own:
+        put(own, b"gate ")
+        spec_by_digest(tmp_path / "specs", b"gate ")
+        job = own.submit("remote", 5)
+        own.emitted(job, "waiting")
+        (tmp_path / "specs" / "remote.yaml").unlink()
+        assert forgotten(own, b"gate ").status_code == 204
+        gate.open()
+
+        assert own.ended(job)["envelope"]["result"] == 5
+
+
+def test_a_block_that_cannot_be_removed_is_said(own: Api, tmp_path: Path) -> None:
+    put(own, b" echo")
+    kept_file = tmp_path / "blocks" / f"{sha256(b' echo')}.wasm"
+    kept_file.unlink()
+    kept_file.mkdir()  # even root cannot unlink a folder
+
+    refused(forgotten(own, b" echo"), 507, "store_unavailable")
 
 
 # --- the registry by itself -------------------------------------------------------------------

@@ -57,6 +57,7 @@ def test_the_document_has_every_route(document: Described) -> None:
         "PUT /v1/blocks/{sha256}",
         "GET /v1/blocks",
         "GET /v1/blocks/{sha256}",
+        "DELETE /v1/blocks/{sha256}",
         "GET /v1/specs",
         "GET /v1/specs/{name}",
         "GET /v1/models",

@@ -9,7 +9,8 @@ import pytest
 
 from api.hosted import Api, served
 from api.raw import GET, connected, rest, sent
-from cuttlebone.api.protocol import HEAD_BYTES_MAX, HEAD_S_MAX, HEADERS_MAX, BoundedProtocol
+from cuttlebone.api.bounds import HEAD_S_MAX, Bounds
+from cuttlebone.api.protocol import HEAD_BYTES_MAX, HEADERS_MAX
 
 LAST = b"Connection: close\r\n\r\n"
 
@@ -24,15 +25,10 @@ def head_of(size: int) -> bytes:
     return GET + b"X: " + b"x" * padding + b"\r\n" + LAST
 
 
-class Impatient(BoundedProtocol):
-    """Waits only a little for a head."""
-
-    deadline_s = 0.2
-
-
 @contextmanager
 def impatient(folder: Path) -> Iterator[Api]:
-    with served(folder, protocol=Impatient) as api:
+    """Serve a host that waits only a little for a head."""
+    with served(folder, bounds=Bounds(head_s=0.2)) as api:
         yield api
 
 
@@ -94,7 +90,7 @@ def test_a_body_does_not_count_as_head(api: Api) -> None:
 
 
 def test_the_time_for_a_head_is_what_is_documented() -> None:
-    assert BoundedProtocol.deadline_s == HEAD_S_MAX == 5
+    assert Bounds().head_s == HEAD_S_MAX == 5
 
 
 def test_a_connection_that_says_nothing_is_ended(tmp_path: Path) -> None:

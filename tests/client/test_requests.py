@@ -103,6 +103,19 @@ def test_forgetting_is_not_repeated(client: Client, host: ScriptedHost) -> None:
     assert [request.method for request in host.requests] == ["DELETE"]
 
 
+def test_a_block_is_forgotten_by_its_digest_in_either_form(
+    client: Client, host: ScriptedHost
+) -> None:
+    for digest in ("sha256:abc", "abc", "../jobs"):
+        host.will_answer(204)
+        client.forget_block(digest)
+    assert [(one.method, one.url.raw_path) for one in host.requests] == [
+        ("DELETE", b"/v1/blocks/abc"),
+        ("DELETE", b"/v1/blocks/abc"),
+        ("DELETE", b"/v1/blocks/..%2Fjobs"),
+    ]
+
+
 def test_to_run_is_to_submit_and_to_wait_for_the_envelope(
     client: Client, host: ScriptedHost
 ) -> None:

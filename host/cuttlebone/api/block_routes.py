@@ -1,4 +1,4 @@
-"""Routes of blocks: uploaded under their digest, listed, shown."""
+"""Routes of blocks: uploaded under their digest, listed, shown, forgotten."""
 
 from typing import Final
 
@@ -8,8 +8,10 @@ from starlette.concurrency import run_in_threadpool
 from cuttlebone.access import Scope
 from cuttlebone.api.bodies import check_body
 from cuttlebone.api.dependencies import BlockSha256, Service, allowed
-from cuttlebone.api.documents import answer, block_request, problems
+from cuttlebone.api.documents import answer, block_request, nothing, problems
 from cuttlebone.api.examples import BLOCK, BLOCKS
+from cuttlebone.api.loading import in_loading_thread
+from cuttlebone.api.pace import body_parts
 from cuttlebone.api.resources import BlockList, KnownBlockResource
 from cuttlebone.api.views import ExactJson, block_resource
 from cuttlebone.errors import ProblemCode
@@ -31,6 +33,7 @@ router = APIRouter(prefix="/v1/blocks", tags=["blocks"])
         200: answer("It was there already.", {"block": BLOCK}, KnownBlockResource),
         **problems(
             ProblemCode.BODY_TOO_LARGE,
+            ProblemCode.BODY_TIMEOUT,
             ProblemCode.UNSUPPORTED_MEDIA_TYPE,
             ProblemCode.DIGEST_MISMATCH,
             ProblemCode.BLOCK_REFUSED,
@@ -47,10 +50,10 @@ async def upload_block(request: Request, sha256: BlockSha256, service: Service) 
     """
     check_body(request, WASM, bytes_max=BLOCK_BYTES_MAX, too_large=too_large())
     with service.blocks.upload(sha256) as upload:
-        async for part in request.stream():
+        async for part in body_parts(request):
             await run_in_threadpool(upload.write, part)
-        _, new = await run_in_threadpool(upload.finish)
-    known = await run_in_threadpool(service.known_block, sha256)
+        _, new = await in_loading_thread(request, upload.finish)
+    known = await in_loading_thread(request, service.known_block, sha256)
     return ExactJson(block_resource(known), 201 if new else 200)
 
 
@@ -64,9 +67,10 @@ async def upload_block(request: Request, sha256: BlockSha256, service: Service) 
         **problems(ProblemCode.MISCONFIGURED),
     },
 )
-def list_blocks(service: Service) -> Response:
+async def list_blocks(request: Request, service: Service) -> Response:
     """Show the blocks that were uploaded and those that specs run."""
-    return ExactJson(BlockList(blocks=tuple(block_resource(one) for one in service.known_blocks())))
+    known = await in_loading_thread(request, service.known_blocks)
+    return ExactJson(BlockList(blocks=tuple(block_resource(one) for one in known)))
 
 
 @router.get(
@@ -79,6 +83,29 @@ def list_blocks(service: Service) -> Response:
         **problems(ProblemCode.UNKNOWN_BLOCK, ProblemCode.MISCONFIGURED),
     },
 )
-def show_block(sha256: BlockSha256, service: Service) -> Response:
+async def show_block(request: Request, sha256: BlockSha256, service: Service) -> Response:
     """Show what a block takes and gives, and which specs run it."""
-    return ExactJson(block_resource(service.known_block(sha256)))
+    known = await in_loading_thread(request, service.known_block, sha256)
+    return ExactJson(block_resource(known))
+
+
+@router.delete(
+    "/{sha256}",
+    status_code=204,
+    summary="Forget a block",
+    response_class=Response,
+    dependencies=[allowed(Scope.ADMIN)],
+    responses={
+        204: nothing("It is gone."),
+        **problems(
+            ProblemCode.UNKNOWN_BLOCK,
+            ProblemCode.BLOCK_IN_USE,
+            ProblemCode.MISCONFIGURED,
+            ProblemCode.STORE_UNAVAILABLE,
+        ),
+    },
+)
+async def forget_block(request: Request, sha256: BlockSha256, service: Service) -> Response:
+    """Remove an upload that no spec names by its digest."""
+    await in_loading_thread(request, service.forget_block, sha256)
+    return Response(status_code=204, headers={"Cache-Control": "no-store"})

@@ -15,6 +15,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from cuttlebone.api.pace import body_parts
 from cuttlebone.errors import CallerError, FieldFault, ProblemCode
 from cuttlebone.jobs.job import Priority, Submission
 from cuttlebone.jobs.journal import Recording
@@ -128,7 +129,7 @@ async def receive_json(request: Request, *, bytes_max: int) -> bytes:
     )
     check_body(request, _MEDIA_TYPE, bytes_max=bytes_max, too_large=too_large)
     received = bytearray()
-    async for chunk in request.stream():
+    async for chunk in body_parts(request):
         received += chunk
         if len(received) > bytes_max:
             raise too_large

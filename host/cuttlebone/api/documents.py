@@ -23,6 +23,7 @@ _EVERYWHERE: Final = (
     ProblemCode.FORBIDDEN_HOST,
     ProblemCode.FORBIDDEN_ORIGIN,
     ProblemCode.HEAD_TOO_LARGE,
+    ProblemCode.TOO_MANY_CONNECTIONS,
     ProblemCode.INTERNAL,
 )
 _GUARDED: Final = (

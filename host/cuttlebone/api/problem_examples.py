@@ -42,6 +42,18 @@ PROBLEM_DETAILS: Final[Mapping[ProblemCode, str]] = MappingProxyType(
         ProblemCode.IDEMPOTENCY_MISMATCH: (
             "this Idempotency-Key was used for another request; use a new key for a new request"
         ),
+        ProblemCode.BODY_TIMEOUT: (
+            "after 4096 bytes of the body nothing came for 30.0 s; a body may not stand still for "
+            "30 s (`stall_timeout_s`), and has to come with at least 4096 bytes a second on "
+            "average once the host has waited that long in all"
+        ),
+        ProblemCode.TOO_MANY_CONNECTIONS: (
+            "1000 connections are open already (`connections_max`); "
+            "close those that are not used, and try again later"
+        ),
+        ProblemCode.BLOCK_IN_USE: (
+            f"the block {DIGITS} is used by `summarize`; let them name another block first"
+        ),
         ProblemCode.UNKNOWN_BLOCK: (
             f"no block has the SHA-256 '{DIGITS}'; GET /v1/blocks lists them"
         ),

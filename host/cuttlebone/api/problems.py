@@ -43,8 +43,10 @@ KINDS: Final[Mapping[ProblemCode, ProblemKind]] = MappingProxyType(
         ProblemCode.UNKNOWN_SPEC: ProblemKind(404, "There is no such spec"),
         ProblemCode.UNKNOWN_BLOCK: ProblemKind(404, "There is no such block"),
         ProblemCode.METHOD_NOT_ALLOWED: ProblemKind(405, "This path does not take this method"),
+        ProblemCode.BODY_TIMEOUT: ProblemKind(408, "The body came too slowly"),
         ProblemCode.NOT_FINAL: ProblemKind(409, "The job has not ended yet"),
         ProblemCode.JOB_EXISTS: ProblemKind(409, "Another job has this id"),
+        ProblemCode.BLOCK_IN_USE: ProblemKind(409, "Specs use the block"),
         ProblemCode.BODY_TOO_LARGE: ProblemKind(413, "The body is too large"),
         ProblemCode.UNSUPPORTED_MEDIA_TYPE: ProblemKind(415, "The body has the wrong type"),
         ProblemCode.INVALID_BODY: ProblemKind(422, "The body does not have its documented shape"),
@@ -60,6 +62,7 @@ KINDS: Final[Mapping[ProblemCode, ProblemKind]] = MappingProxyType(
         ProblemCode.INTERNAL: ProblemKind(500, "The host has a fault"),
         ProblemCode.SPEC_UNUSABLE: ProblemKind(503, "The spec cannot be served"),
         ProblemCode.MISCONFIGURED: ProblemKind(503, "The host is set up wrongly"),
+        ProblemCode.TOO_MANY_CONNECTIONS: ProblemKind(503, "Too many connections are open"),
         ProblemCode.STOPPING: ProblemKind(503, "The host is stopping"),
         ProblemCode.STORE_UNAVAILABLE: ProblemKind(507, "The host cannot keep anything now"),
     }
@@ -115,6 +118,8 @@ def refusal(error: CallerError, scope: Scope) -> Response:
         headers["WWW-Authenticate"] = 'Bearer realm="cuttlebone"'
     if error.retry_after_s is not None:
         headers["Retry-After"] = str(error.retry_after_s)
+    if error.code is ProblemCode.BODY_TIMEOUT:
+        headers["Connection"] = "close"  # nobody waits for the rest of the body
     if error.code is ProblemCode.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_methods_allowed(scope))
     return Response(dump_json(problem), problem.status, headers, MEDIA_TYPE)

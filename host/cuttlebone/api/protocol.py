@@ -1,51 +1,85 @@
-"""HTTP/1.1 as the server reads it: bounds on the head of a request, in bytes, headers and time."""
+"""HTTP/1.1 as the server reads and writes it: bounds on heads, on slow readers, on connections."""
 
 import asyncio
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
+from anyio import CapacityLimiter
+from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
+from cuttlebone.api.bounds import Bounds, Places
 from cuttlebone.api.problems import MEDIA_TYPE, problem_of
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone_abi import dump_json
 
-HEAD_S_MAX: Final = 5.0
 HEADERS_MAX: Final = 64
 HEAD_BYTES_MAX: Final = 16 << 10
 """Request line and headers."""
-KEEP_ALIVE_S: Final = 5
-"""How long a connection is kept for the next request."""
+RETRY_AFTER_S: Final = 5
+"""When to come back to a host that has no connection left: idle ones have been closed by then."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
     """One connection. Owner: the event loop, which calls it.
 
-    By itself the server waits forever for the rest of a head, and takes heads of any size: a few
-    idle sockets, or one long header, would hold it. Invariants: while a head is awaited a deadline
-    is set; no more than HEAD_BYTES_MAX of a head are held. What is over a bound is refused before
-    anything of the request is handled.
+    By itself the server waits forever for the rest of a head and for a client to read, takes heads
+    of any size and any number of connections. Invariants: while a head is awaited a deadline is
+    set; no more than HEAD_BYTES_MAX of a head are held; while more of an answer waits for the
+    client than the transport likes to hold, somebody looks whether it takes any; a connection
+    without a place is never parsed. What is over a bound is refused before anything of the request
+    is handled. Bodies have their pace where they are received, see `pace.py`.
     """
 
-    deadline_s = HEAD_S_MAX
-    """Of the whole head; a test has less patience."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the server has it
-        """Wait for the first head, but not for long."""
-        super().connection_made(transport)
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],  # as the server has it
+        _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        bounds: Bounds,
+        places: Places,
+        loading: CapacityLimiter,
+    ) -> None:
+        """Requests find the `pace` of `bounds`, and `loading`, in their state."""
+        state = {**app_state, "pace": bounds.pace, "loading": loading}
+        super().__init__(config, server_state, state, _loop)
+        self._bounds = bounds
+        self._places = places
+        self._has_place = False
+        self._is_told = False
         self._deadline: asyncio.TimerHandle | None = None
         self._in_head = True
         self._head_bytes = 0
         self._refused = False
-        self._await_head(self.deadline_s)
+        self._reader_check: asyncio.TimerHandle | None = None
+        self._untaken_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the server has it
+        """Wait for the first head, but not for long; turn away what finds no place."""
+        super().connection_made(transport)
+        self._has_place = self._places.take()
+        if self._has_place:
+            self._await_head(self._bounds.head_s)
+        else:
+            self._turn_away()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let go of the deadline."""
+        """Let go of the place and of all that would look after the connection."""
         self._forget_deadline()
+        self._forget_reader()
+        if self._has_place:
+            self._places.give_back()
+        if self._is_told:
+            self._places.give_back_told()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Parse what came, while in a head no more than may still belong to it."""
+        if not self._has_place:
+            return
         if self._in_head:
             room = HEAD_BYTES_MAX - self._head_bytes
             begin, data = data[:room], data[room:]
@@ -59,7 +93,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Give the head of the next request its time."""
         super().on_message_begin()
-        self._await_head(self.deadline_s)
+        self._await_head(self._bounds.head_s)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header, if it is not one too many."""
@@ -79,7 +113,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Bound the time to the next head, even if bytes come that begin none."""
         super().on_response_complete()
         if self._deadline is None and not self.pipeline:
-            self._await_head(KEEP_ALIVE_S + self.deadline_s)
+            self._await_head(self._bounds.keep_alive_s + self._bounds.head_s)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body; one of a refused request belongs to nobody."""
@@ -92,6 +126,16 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self._refused:
             super().on_message_complete()
 
+    def pause_writing(self) -> None:
+        """Stop writing while much waits for the client, and look whether it takes any of it."""
+        super().pause_writing()
+        self._watch_reader()
+
+    def resume_writing(self) -> None:
+        """Go on: the client has taken most of it."""
+        self._forget_reader()
+        super().resume_writing()
+
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP; never into the middle of the answer before."""
         if self.transport.is_closing():
@@ -101,6 +145,25 @@ class BoundedProtocol(HttpToolsProtocol):
         else:
             super().send_400_response(msg)
 
+    def _turn_away(self) -> None:
+        """Say at once that there is no place, and read on for a moment.
+
+        Closing on a request that was not read would take the answer away from its client.
+        """
+        self._is_told = self._places.take_told()
+        if not self._is_told:
+            self.transport.abort()
+            return
+        error = CallerError(
+            ProblemCode.TOO_MANY_CONNECTIONS,
+            f"{self._bounds.connections} connections are open already (`connections_max`); "
+            "close those that are not used, and try again later",
+            retry_after_s=RETRY_AFTER_S,
+        )
+        self.transport.write(last_answer(error))
+        self.transport.write_eof()
+        self._deadline = self.loop.call_later(self._bounds.linger_s, self.transport.abort)
+
     def _refuse(self, reason: str) -> None:
         if self._refused:
             return
@@ -108,15 +171,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._answering():
             self.transport.abort()
             return
-        problem = problem_of(CallerError(ProblemCode.HEAD_TOO_LARGE, reason), "")
-        body = dump_json(problem)
-        status = HTTPStatus(problem.status)
-        self.transport.write(
-            f"HTTP/1.1 {status.value} {status.phrase}\r\n"
-            f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\n"
-            "connection: close\r\n\r\n".encode()
-            + body
-        )
+        self.transport.write(last_answer(CallerError(ProblemCode.HEAD_TOO_LARGE, reason)))
         self.transport.close()
 
     def _answering(self) -> bool:
@@ -135,5 +190,44 @@ class BoundedProtocol(HttpToolsProtocol):
             self._deadline = None
 
     def _give_up(self) -> None:
+        if self.transport.get_write_buffer_size():
+            # The client is still taking the answer before, which may be long; that has its own pace.
+            self._watch_reader()
+            self._await_head(self._bounds.head_s)
+            return
         # A request before this one may still be answered; then the client has sent half of the next.
         self.transport.abort()
+
+    def _watch_reader(self) -> None:
+        if self._reader_check is None:
+            self._untaken_bytes = self.transport.get_write_buffer_size()
+            self._reader_check = self.loop.call_later(self._bounds.pace.stall_s, self._check_reader)
+
+    def _check_reader(self) -> None:
+        """Cut the connection if too little was taken since the last look. Nothing was added meanwhile."""
+        self._reader_check = None
+        left = self.transport.get_write_buffer_size()
+        pace = self._bounds.pace
+        if left and self._untaken_bytes - left < pace.bytes_per_s * pace.stall_s:
+            self.transport.abort()
+        elif left:
+            self._watch_reader()
+
+    def _forget_reader(self) -> None:
+        if self._reader_check is not None:
+            self._reader_check.cancel()
+            self._reader_check = None
+
+
+def last_answer(error: CallerError) -> bytes:
+    """Write a refusal as the last answer on a connection, for what never becomes a request."""
+    problem = problem_of(error, "")
+    body = dump_json(problem)
+    status = HTTPStatus(problem.status)
+    again = "" if error.retry_after_s is None else f"retry-after: {error.retry_after_s}\r\n"
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\n"
+        f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\n"
+        f"{again}connection: close\r\n\r\n"
+    )
+    return head.encode() + body

@@ -8,17 +8,21 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, cast
 
 import structlog
 import uvicorn
 import uvloop
+from anyio import CapacityLimiter
 from fastapi import FastAPI
 
+from cuttlebone.api.bounds import Bounds, Places
 from cuttlebone.api.dependencies import subscribers_of
 from cuttlebone.api.listening import url_of
-from cuttlebone.api.protocol import KEEP_ALIVE_S, BoundedProtocol
+from cuttlebone.api.protocol import BoundedProtocol
+from cuttlebone.jobs.service import JobService
 from cuttlebone.signals import on_stop_signal
 
 _JOIN_MARGIN_S: Final = 5.0
@@ -40,13 +44,13 @@ class HttpServer:
         listener: socket.socket,
         *,
         grace_s: float,
-        protocol: type[BoundedProtocol] = BoundedProtocol,
+        bounds: Bounds | None = None,
     ) -> None:
         """After a stop, requests under way have `grace_s` to end; waits and streams end at once."""
         self._listener = listener
         self._grace_s = grace_s
         self._subscribers = subscribers_of(app)
-        self._server = uvicorn.Server(_config(app, grace_s, protocol))
+        self._server = uvicorn.Server(_config(app, grace_s, bounds or Bounds()))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._started = threading.Event()
         self._failure: BaseException | None = None
@@ -114,11 +118,19 @@ class HttpServer:
         await self._server.serve(sockets=[self._listener])
 
 
-def _config(app: FastAPI, grace_s: float, protocol: type[BoundedProtocol]) -> uvicorn.Config:
+def _config(app: FastAPI, grace_s: float, bounds: Bounds) -> uvicorn.Config:
+    service: JobService = app.state.service
+    protocol = partial(
+        BoundedProtocol,
+        bounds=bounds,
+        places=Places(bounds.connections, bounds.turned_away, service.metrics),
+        loading=CapacityLimiter(bounds.loading),
+    )
     return uvicorn.Config(
         app,
-        http=protocol,
-        timeout_keep_alive=KEEP_ALIVE_S,
+        # It is only ever called, to make a connection.
+        http=cast("type[asyncio.Protocol]", protocol),
+        timeout_keep_alive=bounds.keep_alive_s,
         ws="none",
         lifespan="off",
         # It would log paths and tracebacks in a form of its own; the host logs its faults itself.

@@ -1,11 +1,12 @@
 """Routes of what can be run: specs and models."""
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from cuttlebone.access import Scope
 from cuttlebone.api.dependencies import Service, SpecName, allowed
 from cuttlebone.api.documents import answer, problems
 from cuttlebone.api.examples import MODELS, SPEC, SPECS
+from cuttlebone.api.loading import in_loading_thread
 from cuttlebone.api.resources import ModelList, SpecList, SpecResource
 from cuttlebone.api.views import ExactJson, model_resource, spec_resource, unusable_specs
 from cuttlebone.errors import ProblemCode
@@ -23,13 +24,14 @@ router = APIRouter(prefix="/v1", dependencies=[allowed(Scope.READ)])
         **problems(ProblemCode.MISCONFIGURED),
     },
 )
-def list_specs(service: Service) -> Response:
+async def list_specs(request: Request, service: Service) -> Response:
     """Show what can be submitted, and which spec files have a fault."""
-    loaded = service.specs()
+    loaded = await in_loading_thread(request, service.specs)
+    faults = await in_loading_thread(request, service.spec_faults)
     return ExactJson(
         SpecList(
             specs=tuple(spec_resource(one) for one in loaded.values()),
-            unusable=unusable_specs(service.spec_faults()),
+            unusable=unusable_specs(faults),
         )
     )
 
@@ -44,9 +46,10 @@ def list_specs(service: Service) -> Response:
         **problems(ProblemCode.UNKNOWN_SPEC, ProblemCode.SPEC_UNUSABLE, ProblemCode.MISCONFIGURED),
     },
 )
-def show_spec(name: SpecName, service: Service) -> Response:
+async def show_spec(request: Request, name: SpecName, service: Service) -> Response:
     """Show when to use a spec, what it takes and gives, and what its jobs may do."""
-    return ExactJson(spec_resource(service.spec(name)))
+    loaded = await in_loading_thread(request, service.spec, name)
+    return ExactJson(spec_resource(loaded))
 
 
 @router.get(

@@ -129,6 +129,10 @@ class AsyncClient:
         """Bring a block, so that specs can name it by its digest; the same one again does no harm."""
         return await self._do(calls.upload_block(wasm))
 
+    async def forget_block(self, digest: str) -> None:
+        """Remove an upload that no spec names by its digest, with or without `sha256:`."""
+        await self._do(calls.forget_block(digest))
+
     async def blocks(self) -> list[BlockResource]:
         """Return the blocks of the host."""
         return (await self._do(calls.blocks())).blocks

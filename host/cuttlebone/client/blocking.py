@@ -127,6 +127,10 @@ class Client:
         """Bring a block, so that specs can name it by its digest; the same one again does no harm."""
         return self._do(calls.upload_block(wasm))
 
+    def forget_block(self, digest: str) -> None:
+        """Remove an upload that no spec names by its digest, with or without `sha256:`."""
+        self._do(calls.forget_block(digest))
+
     def blocks(self) -> list[BlockResource]:
         """Return the blocks of the host."""
         return self._do(calls.blocks()).blocks

@@ -116,6 +116,12 @@ def upload_block(wasm: bytes) -> Call[BlockResource]:
     )
 
 
+def forget_block(digest: str) -> Call[None]:
+    """Ask that a block be removed. Asked twice, the second answer would be that there is none."""
+    digits = quote(digest.removeprefix("sha256:"), safe="")
+    return Call("DELETE", f"/v1/blocks/{digits}", lambda _: None, repeatable=False)
+
+
 def blocks() -> Call[BlockList]:
     """Ask which blocks there are."""
     return Call("GET", "/v1/blocks", BlockList.model_validate_json)

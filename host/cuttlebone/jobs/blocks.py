@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ import structlog
 from cuttlebone.errors import BlockRefused, CallerError, FieldFault, OperatorError, ProblemCode
 from cuttlebone.jobs.store import StoreUnavailable
 from cuttlebone.sandbox import Block
+from cuttlebone.text import printable
 from cuttlebone_abi import Signature
 
 BLOCK_BYTES_MAX: Final = 16 << 20
@@ -51,7 +52,8 @@ class BlockRegistry:
     """Keeps uploaded blocks in a folder that this host alone writes to. Any thread may use it.
 
     Invariants: a file under its digest is whole, has that digest and was admitted; it never
-    changes. What an upload leaves behind when the host dies is removed at the next start.
+    changes until it is forgotten. What an upload leaves behind when the host dies is removed at
+    the next start.
     """
 
     def __init__(self, folder: Path, admit: Admit, *, blocks_max: int = BLOCKS_MAX) -> None:
@@ -115,6 +117,19 @@ class BlockRegistry:
         with self._lock:
             known = self._summaries.get(digits)
         return known or self._read(digits)
+
+    def forget(self, digits: str) -> bool:
+        """Remove a block; tell whether it was there. Raises StoreUnavailable."""
+        if _HEX.fullmatch(digits) is None:
+            return False
+        with self._lock, _storing():
+            try:
+                (self._folder / f"{digits}.wasm").unlink()
+            except FileNotFoundError:
+                return False
+            _sync_folder(self._folder)
+            self._summaries.pop(digits, None)
+        return True
 
     def all(self) -> list[BlockSummary]:
         """Show the blocks that were uploaded, by digest."""
@@ -188,6 +203,27 @@ def too_large() -> CallerError:
     return CallerError(
         ProblemCode.BODY_TOO_LARGE,
         f"a block has at most {BLOCK_BYTES_MAX} bytes; strip debug sections and unused code",
+    )
+
+
+def unknown_block(digits: str) -> CallerError:
+    """The refusal of a digest that no block has."""
+    return CallerError(
+        ProblemCode.UNKNOWN_BLOCK,
+        f"no block has the SHA-256 {printable(digits, chars_max=64)!r}; GET /v1/blocks lists them",
+    )
+
+
+def block_in_use(digits: str, specs: Sequence[str], *, uploaded: bool) -> CallerError:
+    """The refusal to forget a block that `specs` name."""
+    names = ", ".join(f"`{printable(name)}`" for name in specs)
+    advice = (
+        "let them name another block first"
+        if uploaded
+        else "it was never uploaded, but is a file that they name: the operator of this host has it"
+    )
+    return CallerError(
+        ProblemCode.BLOCK_IN_USE, f"the block {printable(digits)} is used by {names}; {advice}"
     )
 
 

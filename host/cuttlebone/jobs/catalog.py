@@ -131,6 +131,17 @@ class Catalog:
             found.update(_repeated_names(self._entries))
         return found
 
+    def naming(self, block: Path) -> tuple[str, ...]:
+        """Return who names the block in that file: specs, and spec files that have another fault."""
+        entries = self._entries
+        return tuple(
+            sorted(
+                path.name if entry.loaded is None else entry.loaded.spec.name
+                for path, entry in entries.items()
+                if any(stamp.path == block for stamp in entry.stamps)
+            )
+        )
+
     def _current(self, path: Path) -> _Entry:
         known = self._entries.get(path)
         if known is not None and all(_Stamp.of(stamp.path) == stamp for stamp in known.stamps):

@@ -9,7 +9,13 @@ from typing import Final
 
 from cuttlebone.errors import CallerError, FieldFault, ProblemCode
 from cuttlebone.jobs.answers import Accepted, KnownBlock, ModelDirectory, ModelStatus, Readiness
-from cuttlebone.jobs.blocks import DIGEST_PREFIX, BlockRegistry, summary_of
+from cuttlebone.jobs.blocks import (
+    DIGEST_PREFIX,
+    BlockRegistry,
+    block_in_use,
+    summary_of,
+    unknown_block,
+)
 from cuttlebone.jobs.callbacks.delivery import Delivery
 from cuttlebone.jobs.callbacks.policy import CallbackPolicy
 from cuttlebone.jobs.catalog import Catalog, LoadedSpec
@@ -224,13 +230,23 @@ class JobService:
         ]
         uploaded = self.blocks.find(digits)
         if uploaded is None and not served:
-            raise CallerError(
-                ProblemCode.UNKNOWN_BLOCK,
-                f"no block has the SHA-256 {printable(digits, chars_max=64)!r}; "
-                "GET /v1/blocks lists them",
-            )
+            raise unknown_block(digits)
         names = tuple(one.spec.name for one in served)
         return KnownBlock(uploaded or summary_of(served[0].block), uploaded is not None, names)
+
+    def forget_block(self, digits: str) -> None:
+        """Remove an upload that no spec names by its digest. Raises CallerError, StoreUnavailable.
+
+        `block_in_use` with the names of the specs, also for a block that is no upload but a file of
+        theirs; `unknown_block`.
+        """
+        known = self.known_block(digits)
+        file = self.blocks.path(known.block.digest)
+        users = self._catalog.naming(file) if known.uploaded else known.specs
+        if users:
+            raise block_in_use(digits, users, uploaded=known.uploaded)
+        if not self.blocks.forget(digits):
+            raise unknown_block(digits)
 
     def models(self) -> Sequence[ModelStatus]:
         """Every role with the state of its model."""

@@ -1,0 +1,43 @@
+"""Bodies as they come in, from clients that must not let the host wait for ever."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from fastapi import Request
+
+from cuttlebone.api.bounds import Pace
+from cuttlebone.errors import CallerError, ProblemCode
+
+
+async def body_parts(request: Request) -> AsyncIterator[bytes]:
+    """Yield the body in parts; raise CallerError `body_timeout` if it stands still or only trickles.
+
+    Only the time counts in which the host waits for the client: what the host itself takes for a
+    part, as a busy disk does, is nobody's fault out there.
+    """
+    pace: Pace = request.state.pace
+    clock = asyncio.get_running_loop().time
+    parts = request.stream()
+    received, waited_s = 0, 0.0
+    while True:
+        left_s = pace.stall_s + received / pace.bytes_per_s - waited_s
+        began_s = clock()
+        try:
+            async with asyncio.timeout(min(left_s, pace.stall_s)):
+                part = await anext(parts, None)
+        except TimeoutError:
+            raise _too_slow(pace, received, clock() - began_s) from None
+        waited_s += clock() - began_s
+        if part is None:
+            return
+        received += len(part)
+        yield part
+
+
+def _too_slow(pace: Pace, received: int, stood_still_s: float) -> CallerError:
+    return CallerError(
+        ProblemCode.BODY_TIMEOUT,
+        f"after {received} bytes of the body nothing came for {stood_still_s:.1f} s; a body may not "
+        f"stand still for {pace.stall_s:g} s (`stall_timeout_s`), and has to come with at least "
+        f"{pace.bytes_per_s} bytes a second on average once the host has waited that long in all",
+    )
