@@ -77,14 +77,8 @@ class Target:
             block = self.sandbox.admit(wasm)
         except BlockRefused as error:
             return Outcome(REFUSED, str(error))
-        guest_limits = GuestLimits(
-            memory_bytes=limits.memory_bytes,
-            command_bytes=limits.command_bytes,
-            stack_bytes=limits.stack_bytes,
-            fuel=limits.fuel,
-        )
         try:
-            guest = self.sandbox.open_guest(block, guest_limits)
+            guest = self.sandbox.open_guest(block, GuestLimits.of(limits))
         except JobError as error:
             failure = failure_of(error)
             return Outcome(failure.code, failure.message)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 
 from cuttlebone_abi import ABI_VERSION, Signature
@@ -23,8 +22,6 @@ class Block:
     signature: Signature = field(default_factory=Signature)
     exports: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Type of each export, as text: `(i32, i32) -> i32`, `memory`, `global`, `table`."""
-    path: Path | None = None
-    """Where the file was read, if it was."""
     wasm: bytes = field(default=b"", repr=False, compare=False)
 
     @property

@@ -1,7 +1,9 @@
 """What the rest of the host knows of a running guest: a protocol, its limits, what it used."""
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, Self
+
+from cuttlebone.settings import Limits
 
 MEBIBYTE: Final = 1 << 20
 STACK_BYTES_MAX: Final = MEBIBYTE
@@ -22,6 +24,16 @@ class GuestLimits:
     """Wasm operations over the whole job; None does not count them."""
     cpu_s: int = 3_600
     """Processor time of a guest process: a backstop for the wall clock that the caller keeps."""
+
+    @classmethod
+    def of(cls, limits: Limits) -> Self:
+        """What the limits of a job leave to its guest."""
+        return cls(
+            memory_bytes=limits.memory_bytes,
+            command_bytes=limits.command_bytes,
+            stack_bytes=limits.stack_bytes,
+            fuel=limits.fuel,
+        )
 
     def __post_init__(self) -> None:
         if min(self.memory_bytes, self.command_bytes, self.stack_bytes, self.cpu_s) < 1:

@@ -18,13 +18,10 @@ class Order(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    memory_bytes: int
-    command_bytes: int
-    stack_bytes: int
-    fuel: int | None
-    cpu_s: int
+    limits: GuestLimits
+    """What the instance in the process may use."""
     data_bytes: int
-    """Memory besides that of the guest."""
+    """Private memory of the process, that of the guest included."""
     gives_way: bool
     """Whether its priority is lowered once it has computed for long."""
 
@@ -32,43 +29,24 @@ class Order(BaseModel):
     def for_guest(cls, limits: GuestLimits, module_bytes: int) -> "Order":
         """A process that runs one guest; `module_bytes` is the size of its compiled module."""
         return cls(
-            memory_bytes=limits.memory_bytes,
-            command_bytes=limits.command_bytes,
-            stack_bytes=limits.stack_bytes,
-            fuel=limits.fuel,
-            cpu_s=limits.cpu_s,
+            limits=limits,
             # A payload is held a few times over, and so is the module while it is loaded.
-            data_bytes=_OWN_DATA_BYTES + 4 * limits.command_bytes + 4 * module_bytes,
+            data_bytes=limits.memory_bytes
+            + _OWN_DATA_BYTES
+            + 4 * limits.command_bytes
+            + 4 * module_bytes,
             gives_way=True,
         )
 
     @classmethod
     def for_compiling(cls, *, cpu_s: int, data_bytes: int) -> "Order":
-        """A process that compiles one module."""
-        limits = GuestLimits()
-        return cls(
-            memory_bytes=0,
-            command_bytes=limits.command_bytes,
-            stack_bytes=limits.stack_bytes,
-            fuel=None,
-            cpu_s=cpu_s,
-            data_bytes=data_bytes,
-            gives_way=False,
-        )
-
-    def guest_limits(self) -> GuestLimits:
-        """What the instance in the process may use."""
-        return GuestLimits(
-            memory_bytes=self.memory_bytes,
-            command_bytes=self.command_bytes,
-            stack_bytes=self.stack_bytes,
-            fuel=self.fuel,
-        )
+        """A process that compiles one module, and runs no guest."""
+        return cls(limits=GuestLimits(cpu_s=cpu_s), data_bytes=data_bytes, gives_way=False)
 
     def process_limits(self) -> ProcessLimits:
         """What the kernel lets the process use."""
         return ProcessLimits(
-            cpu_s=self.cpu_s,
-            data_bytes=self.memory_bytes + self.data_bytes,
+            cpu_s=self.limits.cpu_s,
+            data_bytes=self.data_bytes,
             reserved_bytes=_OWN_RESERVED_BYTES,
         )

@@ -117,9 +117,8 @@ class _Session:
 
     def _opened(self) -> Instance:
         if self._instance is None:
-            limits = self._order.guest_limits()
-            engine = self._equipment.engine_for(limits)
-            self._instance = Instance(self._code, limits, engine)
+            limits = self._order.limits
+            self._instance = Instance(self._code, limits, self._equipment.engine_for(limits))
             self._code = b""
         return self._instance
 
