@@ -301,10 +301,8 @@ def test_a_time_limit_that_the_job_ran_into_says_nothing_about_the_block(folder:
         guest.spin()
 
     recorded = record(folder, slow, more="limits: {time_ms: 50}")
-    watchdog = Watchdog()
-    watchdog.start()
-    shown = again(recorded, slow, watchdog=watchdog)
-    watchdog.stop()
+    with Watchdog() as watchdog:
+        shown = again(recorded, slow, watchdog=watchdog)
 
     assert (shown.end, len(shown.steps)) == (End.JOURNAL_OVER, 1)
 

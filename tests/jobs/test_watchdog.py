@@ -14,10 +14,8 @@ BOUND_S = 10
 
 @pytest.fixture
 def watchdog() -> Iterator[Watchdog]:
-    dog = Watchdog()
-    dog.start()
-    yield dog
-    dog.stop()
+    with Watchdog() as dog:
+        yield dog
 
 
 def test_a_watched_budget_expires(watchdog: Watchdog) -> None:

@@ -157,9 +157,7 @@ def record(path: Path, expect: Json) -> None:
 def _read(path: Path) -> Json:
     try:
         with path.open("rb") as file:
-            return read_json(
-                decoded(file.read(CASE_BYTES_MAX + 1), bytes_max=CASE_BYTES_MAX),
-            )
+            return read_json(decoded(file.read(CASE_BYTES_MAX + 1), bytes_max=CASE_BYTES_MAX))
     except OSError as error:
         raise OperatorError(f"{path}: cannot be read: {error.strerror}") from None
     except MalformedDocument as error:

@@ -74,18 +74,17 @@ def run_alone(
     A stop signal cancels it. Raises CallerError for an input that does not fit.
     """
     _check_input(job)
-    limits = GuestLimits(
-        memory_bytes=job.limits.memory_bytes,
-        command_bytes=job.limits.command_bytes,
-        stack_bytes=job.limits.stack_bytes,
-        fuel=job.limits.fuel,
-    )
     try:
-        guest = wrap(sandbox.open_guest(job.loaded.block, limits))
+        guest = wrap(sandbox.open_guest(job.loaded.block, GuestLimits.of(job.limits)))
     except JobError as error:
         return SoloEnd(Failed(error=failure_of(error), usage=NO_USAGE), GuestAccounting())
     budget = Budget(job.limits)
-    with closing(guest), _scope(job, budget, sink) as scope, _watched(budget):
+    with (
+        closing(guest),
+        _scope(job, budget, sink) as scope,
+        Watchdog() as watchdog,
+        watchdog.watch(budget),
+    ):
         envelope = _in_a_thread(lambda: run_job(guest, scope, job.loaded.shapes, job.value), budget)
         return SoloEnd(envelope, guest.accounting)
 
@@ -115,17 +114,6 @@ def _scope(job: SoloJob, budget: Budget, sink: EventSink) -> Iterator[Scope]:
         )
     finally:
         files.close_all()
-
-
-@contextmanager
-def _watched(budget: Budget) -> Iterator[None]:
-    watchdog = Watchdog()
-    watchdog.start()
-    try:
-        with watchdog.watch(budget):
-            yield
-    finally:
-        watchdog.stop()
 
 
 def _in_a_thread(run: Callable[[], Envelope], budget: Budget) -> Envelope:

@@ -10,14 +10,14 @@ from cuttlebone.blocks.comparison import Outcome, difference, recorded
 from cuttlebone.blocks.folder import BlockFolder
 from cuttlebone.blocks.trial import run_case
 from cuttlebone.errors import CallerError, OperatorError
+from cuttlebone.jobs.worker import NO_USAGE
 from cuttlebone.sandbox import Sandbox
 from cuttlebone.settings import Isolation, Settings
-from cuttlebone_abi import Failed, Failure, Usage
+from cuttlebone_abi import Failed, Failure
 
 BOTH_MODES: Final = (Isolation.THREAD, Isolation.PROCESS)
 
 _UNRECORDED: Final = "it has no `expect`; `cuttlebone block test --update` records what comes"
-_NOTHING: Final = Usage(tokens_in=0, tokens_out=0, duration_ms=0, model="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Suite:
         except CallerError as error:
             # To a case an input that is refused is an end like any other.
             failure = Failure(code=error.code, message=error.message)
-            return Outcome(Failed(error=failure, usage=_NOTHING), ())
+            return Outcome(Failed(error=failure, usage=NO_USAGE), ())
 
 
 def read_suite(

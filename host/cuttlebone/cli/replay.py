@@ -1,8 +1,7 @@
 """`cuttlebone replay`: a recorded job driven again, without a model, to see whether a block still does the same."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Final
@@ -116,15 +115,11 @@ def _replay(recorded: RecordedJob, block: Path | None, settings: Settings) -> Re
                 window_bytes_max=recorded.limits.window_bytes,
             )
             stack.callback(files.close_all)
-        limits = GuestLimits(
-            memory_bytes=recorded.limits.memory_bytes,
-            command_bytes=recorded.limits.command_bytes,
-            stack_bytes=recorded.limits.stack_bytes,
-            fuel=recorded.limits.fuel,
+        guest = stack.enter_context(
+            closing(sandbox.open_guest(chosen, GuestLimits.of(recorded.limits)))
         )
-        guest = stack.enter_context(closing(sandbox.open_guest(chosen, limits)))
         shapes = Shapes(chosen.signature) if loaded is None else loaded.shapes
-        watchdog = stack.enter_context(_running(Watchdog()))
+        watchdog = stack.enter_context(Watchdog())
         return replay_job(guest, recorded, shapes, files, watchdog=watchdog)
 
 
@@ -155,15 +150,6 @@ def _spec(name: str, folder: Path) -> tuple[Path, Spec] | None:
         if spec.name == name:
             return path, spec
     return None
-
-
-@contextmanager
-def _running(watchdog: Watchdog) -> Iterator[Watchdog]:
-    watchdog.start()
-    try:
-        yield watchdog
-    finally:
-        watchdog.stop()
 
 
 def _show(shown: Replay) -> None:

@@ -6,7 +6,6 @@ from typing import assert_never
 
 import structlog
 
-from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.count_tokens import carry_out_count_tokens
 from cuttlebone.commands.emit import carry_out_emit
 from cuttlebone.commands.files import carry_out_file_command
@@ -63,9 +62,10 @@ def run_job(
     try:
         outcome = _outcome(guest, scope, shapes, recorder or unrecorded(), value)
     except Exception:  # noqa: BLE001  # the last resort: a bug of ours still ends in an envelope
-        outcome = Failure(code=ErrorCode.INTERNAL, message=internal_fault(scope.job))
-    if not scope.budget.settle():
-        return stopped(scope.budget, _usage(scope))
+        outcome = internal_fault(scope.job)
+    scope.budget.settle()  # from here on nothing from outside ends it
+    if (cause := scope.budget.end) is not None:
+        return stopped(cause, _usage(scope))
     match outcome:
         case Done(result=result):
             return Completed(result=result, usage=_usage(scope))
@@ -200,18 +200,18 @@ def _carry_out(command: Answered, ear: _Ear, scope: Scope) -> Event:
             assert_never(command)
 
 
-def internal_fault(job: str) -> str:
-    """Log the exception being handled; return the message that lets an operator find it."""
+def internal_fault(job: str) -> Failure:
+    """Log the exception being handled; return the failure whose message lets an operator find it."""
     reference = uuid.uuid4().hex[:12]
     _log.exception("a job met a fault of the host", job=job, reference=reference)
-    return f"a fault of the host; its log has the details under {reference}"
+    return Failure(
+        code=ErrorCode.INTERNAL,
+        message=f"a fault of the host; its log has the details under {reference}",
+    )
 
 
-def stopped(budget: Budget, usage: Usage) -> Envelope:
+def stopped(cause: JobError, usage: Usage) -> Envelope:
     """The envelope of a job that was ended from outside."""
-    cause = budget.end
-    if cause is None:
-        raise AssertionError("only a stopped budget has a cause")
     failure = Failure(code=cause.code, message=cause.message)
     if cause.code is ErrorCode.CANCELLED:
         return Cancelled(error=failure, usage=usage)

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Self
 
 from cuttlebone.commands.budget import Budget
 
@@ -15,7 +15,7 @@ _LOOK_EVERY_S: Final = 0.05
 class Watchdog:
     """Calls `expire` on every watched budget when it is due.
 
-    Owner: the host, which starts and stops it. Any thread may watch.
+    Owner: whoever starts and stops it, a host or a `with` block. Any thread may watch.
     """
 
     def __init__(self) -> None:
@@ -34,6 +34,13 @@ class Watchdog:
             self._stopping = True
             self._changed.notify()
         self._thread.join()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     @contextmanager
     def watch(self, budget: Budget) -> Iterator[None]:

@@ -17,13 +17,13 @@ from cuttlebone.jobs.events import EventKind, EventLog, Watchers
 from cuttlebone.jobs.job import Accounting, Job, Priority, now
 from cuttlebone.jobs.queue import JobQueue
 from cuttlebone.jobs.recorder import Recorder
-from cuttlebone.jobs.runner import GUEST_FAULTS, failure_of, internal_fault, run_job
+from cuttlebone.jobs.runner import GUEST_FAULTS, failure_of, internal_fault, run_job, stopped
 from cuttlebone.jobs.running import RunningJobs
 from cuttlebone.jobs.store import JobStore, StoreUnavailable
 from cuttlebone.jobs.watchdog import Watchdog
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.sandbox import Block, Guest, GuestLimits
-from cuttlebone_abi import Cancelled, Envelope, ErrorCode, Failed, Failure, Usage
+from cuttlebone_abi import Envelope, ErrorCode, Failed, Failure, Usage
 
 CANCELLED = JobError(ErrorCode.CANCELLED, "cancelled by request")
 STOPPING = JobError(ErrorCode.CANCELLED, "cancelled: the host is stopping")
@@ -103,23 +103,17 @@ class Worker:
                     budget.stop(CANCELLED)
                 return self._drive(job, budget)
             except CallerError as error:
-                return _never_ran(ErrorCode.CAPABILITY_DENIED, error.message), None
+                failure = Failure(code=ErrorCode.CAPABILITY_DENIED, message=error.message)
+                return _never_ran(failure), None
             except Exception:  # noqa: BLE001  # the last resort of this thread: the job still ends
-                return _never_ran(ErrorCode.INTERNAL, internal_fault(job.id)), None
+                return _never_ran(internal_fault(job.id)), None
 
     def _drive(self, job: Job, budget: Budget) -> tuple[Envelope, Accounting | None]:
         loaded = self.catalog.get(job.spec)
-        limits = GuestLimits(
-            memory_bytes=job.limits.memory_bytes,
-            command_bytes=job.limits.command_bytes,
-            stack_bytes=job.limits.stack_bytes,
-            fuel=job.limits.fuel,
-        )
         try:
-            guest = self.open_guest(loaded.block, limits)
+            guest = self.open_guest(loaded.block, GuestLimits.of(job.limits))
         except GUEST_FAULTS as error:
-            failure = failure_of(error)
-            return _never_ran(failure.code, failure.message), None
+            return _never_ran(failure_of(error)), None
         files = HandleTable(
             loaded.grants,
             handles_max=job.limits.handles,
@@ -164,14 +158,11 @@ class Worker:
 
 def ended_while_queued(cause: JobError) -> Envelope:
     """The envelope of a job that is ended while it waits."""
-    failure = Failure(code=cause.code, message=cause.message)
-    if cause.code is ErrorCode.CANCELLED:
-        return Cancelled(error=failure, usage=NO_USAGE)
+    return stopped(cause, NO_USAGE)
+
+
+def _never_ran(failure: Failure) -> Envelope:
     return Failed(error=failure, usage=NO_USAGE)
-
-
-def _never_ran(code: str, message: str) -> Envelope:
-    return Failed(error=Failure(code=code, message=message), usage=NO_USAGE)
 
 
 def _accounting(job: Job, scope: Scope, guest: Guest) -> Accounting:
