@@ -14,12 +14,14 @@ class ModelStatus:
 
     role: str
     state: str
-    """`loading`, `ready` or `failed`."""
+    """`unloaded`, `loading`, `ready` or `failed`."""
     reason: str
     """Why it failed, else empty."""
     file: str
     context_tokens: int | None
     """None until it is loaded."""
+    progress: float | None = None
+    """While it is loading, the part of that which is done, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)

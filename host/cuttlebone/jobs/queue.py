@@ -8,11 +8,11 @@ from cuttlebone.jobs.store import RETRY_AFTER_S, JobStore
 
 
 class JobQueue:
-    """Hands queued jobs to job threads, oldest first.
+    """Hands queued jobs to job threads, in the order in which the store has them.
 
     Any thread may use it. The store is never called under the lock, so that submitters share its
-    commits. Invariants: `_puts` grows with every job that may have been accepted, so a thread that found nothing
-    knows whether something has come since; after `close` nothing is accepted or taken.
+    commits. Invariants: `_puts` grows with every job that may have been accepted, so a thread that
+    found nothing knows whether something has come since; after `close` nothing is accepted or taken.
     """
 
     def __init__(
@@ -70,8 +70,7 @@ class JobQueue:
             job = self._store.claim(tenant_running_max=self._tenant_running_max)
             if job is not None:
                 return job
-            with self._changed:
-                self._changed.wait_for(lambda: self._puts != seen or self._closed)  # noqa: B023  # used before `seen` changes
+            self._wait_for_more_than(seen)
 
     def close(self) -> None:
         """Accept nothing more, let every waiting thread go, wait until what was begun is accepted."""
@@ -79,3 +78,7 @@ class JobQueue:
             self._closed = True
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._accepting == 0)
+
+    def _wait_for_more_than(self, seen: int) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._puts != seen or self._closed)

@@ -21,7 +21,7 @@ class StoreUnavailable(Exception):
 class JobStore(Protocol):
     """Keeps jobs, their event logs and their journals. Any thread may call it; each call is atomic.
 
-    Invariants: a status only moves forward, but for `recover`; a final job never changes; the
+    Invariants: a status only moves forward, but for `release` and `recover`; a final job never changes; the
     envelope is there before anybody can see a final status; the last event of a final job is its
     result. What a call returns is as durable as the store can make it, but for `append`.
 

@@ -52,7 +52,7 @@ class Courier:
     ) -> None:
         """`delays_s` are the pauses between attempts; after the last one it is given up."""
         self._store = store
-        self._log = store.deliveries
+        self._deliveries = store.deliveries
         self._policy = policy
         self._signer = signer
         self._sender = sender
@@ -88,7 +88,7 @@ class Courier:
     async def _deliver(self) -> None:
         while True:
             try:
-                due = self._log.due(now(), limit=AT_ONCE_MAX)
+                due = self._deliveries.due(now(), limit=AT_ONCE_MAX)
                 await asyncio.gather(*(self._attempt(one) for one in due))
             except Exception:  # noqa: BLE001  # the last resort of this thread: it looks again
                 _log.exception("callbacks met a fault of the host")
@@ -124,7 +124,7 @@ class Courier:
         """Keep an attempt. Until that is done nothing else is sent, or it would be sent twice."""
         while True:
             try:
-                self._log.note(delivery, attempt, next_attempt_at=again_at)
+                self._deliveries.note(delivery, attempt, next_attempt_at=again_at)
             except StoreUnavailable as error:
                 _log.warning("callbacks wait for the job store", reason=str(error))
                 await asyncio.sleep(STORE_RETRY_S)
