@@ -64,4 +64,6 @@ def ended(host: Host, job: Job) -> Job:
 
 def fake_models(role: str, model: FakeModel) -> ResidentModels:
     """Serve a scripted model under a role."""
-    return ResidentModels({role: ServedModel(Path("fake.gguf"), InferenceThread(lambda: model))})
+    return ResidentModels(
+        {role: ServedModel(Path("fake.gguf"), InferenceThread(lambda _report: model))}
+    )

@@ -63,15 +63,9 @@ def open_host(settings: Settings, *, spec_files: Sequence[Path] | None = None) -
     `spec_files` are served instead of those in `settings.specs`. Raises OperatorError for a
     specs folder or a model file that cannot be used at all; a spec with a fault is only reported.
     """
-    bound = settings.models_memory_bytes
-    budget = None if bound is None else MemoryBudget(bound)
-    models = ResidentModels(
-        {role: _served(role, path, settings, budget) for role, path in settings.models.items()},
-        budget,
-    )
     with (
         Sandbox(settings.cache_folder / "modules", isolation=settings.isolation) as sandbox,
-        open_host_with(settings, sandbox, models, spec_files=spec_files) as host,
+        open_host_with(settings, sandbox, models_of(settings), spec_files=spec_files) as host,
     ):
         yield host
 
@@ -191,6 +185,7 @@ def _status(role: str, model: ServedModel) -> ModelStatus:
     return ModelStatus(
         role=role,
         state=state.phase,
+        progress=state.progress,
         reason=state.reason,
         file=model.file.name,
         context_tokens=None if info is None else info.context_tokens,
@@ -205,14 +200,32 @@ def _spec_lister(
     return partial(spec_files_in, settings.specs)
 
 
-def _served(role: str, path: Path, settings: Settings, budget: MemoryBudget | None) -> ServedModel:
-    load = partial(load_model, path, settings)
+def models_of(settings: Settings) -> ResidentModels:
+    """The models of a host, one for all roles that name the same file. Nothing is loaded yet."""
+    bound = settings.models_memory_bytes
+    budget = None if bound is None else MemoryBudget(bound)
+    roles: dict[Path, list[str]] = {}
+    for role, path in sorted(settings.models.items()):
+        roles.setdefault(path.resolve(), []).append(role)
+    threads = {
+        file: _thread("/".join(sharing), settings.models[sharing[0]], settings, budget)
+        for file, sharing in roles.items()
+    }
+    served = {
+        role: ServedModel(path, threads[path.resolve()]) for role, path in settings.models.items()
+    }
+    return ResidentModels(served, budget)
+
+
+def _thread(
+    name: str, file: Path, settings: Settings, budget: MemoryBudget | None
+) -> InferenceThread:
     if budget is None:
-        return ServedModel(path, InferenceThread(load, name=role))
-    thread = InferenceThread(
-        lambda: budget.load(role, partial(memory_needed, path, settings), load),
-        name=role,
+        return InferenceThread(partial(load_model, file, settings), name=name)
+    size_of = partial(memory_needed, file, settings)
+    return InferenceThread(
+        lambda report: budget.load(name, size_of, partial(load_model, file, settings, report)),
+        name=name,
         on_demand=True,
-        closed=partial(budget.release, role),
+        closed=partial(budget.release, name),
     )
-    return ServedModel(path, thread)

@@ -50,7 +50,7 @@ def shown() -> list[Shown]:
 def example_served(folder: Path) -> Iterator[str]:
     """Serve the example with a scripted model; yield the URL."""
     specs = shutil.copytree(ROOT / "guest-examples" / "c" / "summarize", folder / "summarize")
-    model = ServedModel(Path("model.gguf"), InferenceThread(FakeModel))
+    model = ServedModel(Path("model.gguf"), InferenceThread(lambda _report: FakeModel()))
     settings = Settings(specs=Path(specs))
     with (
         listen("127.0.0.1", 0) as listener,

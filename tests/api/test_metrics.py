@@ -6,10 +6,20 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from api.hosted import Api, served
+from api.hosted import Api, Commands, served
+from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.metrics import OTHER, SPECS_NAMED_MAX, HostMetrics
+from cuttlebone.testing import FakeModel, ScriptedGuest
+from cuttlebone_abi import Json
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+
+
+def ask_once(_guest: ScriptedGuest, _value: Json) -> Commands:
+    """Have one generation."""
+    yield {"cmd": "infer", "prompt": "hello", "max_tokens": 4}
+    yield {"cmd": "done", "result": None}
 
 
 def numbers(api: Api) -> dict[tuple[str, ...], float]:
@@ -60,6 +70,25 @@ def test_requests_are_counted_by_route_and_not_by_path(api: Api) -> None:
     assert shown["cuttlebone_http_requests_total", "GET", OTHER, "404"] >= 2
     assert ("cuttlebone_http_requests_total", OTHER, OTHER, "404") in shown
     assert not [labels for labels in shown if any("nobody" in one for one in labels)]
+
+
+def test_a_model_of_two_roles_is_counted_once_and_ready_for_both(tmp_path: Path) -> None:
+    thread = InferenceThread(lambda _report: FakeModel(), name="judge/main")
+    model = ServedModel(Path("fake.gguf"), thread)
+    both = ResidentModels({"main": model, "judge": model})
+    with served(tmp_path, {"ask": ask_once}, models=both, more="model: main") as api:
+        api.ended(api.submit("ask"))
+        shown = numbers(api)
+        states = api.http.get("/v1/models").json()["models"]
+        ready = api.http.get("/readyz").json()
+    finished = {key: value for key, value in shown.items() if "infer_finished_total" in key[0]}
+    assert finished == {("cuttlebone_infer_finished_total", "judge/main"): 1}
+    assert [shown["cuttlebone_model_ready", role] for role in ("judge", "main")] == [1, 1]
+    assert [(one["role"], one["state"]) for one in states] == [
+        ("judge", "ready"),
+        ("main", "ready"),
+    ]
+    assert ready["ready"]
 
 
 def test_only_so_many_specs_have_series_of_their_own() -> None:

@@ -9,6 +9,7 @@ from api.hosted import VERSION, Api, served
 from cuttlebone.endpoints.resident import ResidentModels, ServedModel
 from cuttlebone.errors import OperatorError
 from cuttlebone.inference.model import Model
+from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.testing import FakeModel
 from cuttlebone_abi import Signature, parse_type
@@ -69,14 +70,17 @@ class Loading:
     """A model that loads when the test says so."""
 
     def __init__(self) -> None:
+        self.reported = threading.Event()
         self.may_load = threading.Event()
 
-    def load(self) -> Model:
+    def load(self, report: Report) -> Model:
+        assert report(0.25)
+        self.reported.set()
         assert self.may_load.wait(20)
         return FakeModel(context_tokens=512)
 
 
-def unreadable() -> Model:
+def unreadable(_report: Report) -> Model:
     raise OperatorError("bad.gguf is no GGUF file")
 
 
@@ -88,6 +92,7 @@ def test_models_are_shown_with_their_state_and_keep_the_host_from_being_ready(
     bad = ServedModel(Path("/models/bad.gguf"), InferenceThread(unreadable))
     with served(tmp_path, models=ResidentModels({"writer": good, "judge": bad})) as api:
         try:
+            assert loading.reported.wait(20)
             models = api.http.get("/v1/models").json()["models"]
             ready = api.http.get("/readyz")
         finally:
@@ -97,7 +102,8 @@ def test_models_are_shown_with_their_state_and_keep_the_host_from_being_ready(
         ("judge", "bad.gguf"),
         ("writer", "good.gguf"),
     ]
-    assert models[1]["state"] == "loading"
+    assert (models[0]["state"], models[0]["progress"]) == ("failed", None)
+    assert (models[1]["state"], models[1]["progress"]) == ("loading", 0.25)
     assert models[1]["context_tokens"] is None
     assert models[1]["reason"] is None
     assert ready.status_code == 503

@@ -9,6 +9,7 @@ import pytest
 from api.hosted import BOUND_S, Api, Gate, served, spin
 from cuttlebone.api.bodies import SECONDS_MAX
 from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.testing import FakeModel
 from cuttlebone_abi import Json
@@ -240,7 +241,7 @@ def test_a_wait_ends_with_the_job_once_it_has_changed(tmp_path: Path) -> None:
 def test_a_waiting_job_says_that_its_model_is_loading(tmp_path: Path) -> None:
     loaded = threading.Event()
 
-    def load() -> FakeModel:
+    def load(_report: Report) -> FakeModel:
         assert loaded.wait(BOUND_S)
         return FakeModel()
 

@@ -6,12 +6,13 @@ import pytest
 
 from cuttlebone.bench.throughput import Load, measure
 from cuttlebone.errors import OperatorError
+from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.testing import FakeModel
 
 
 def test_all_generations_of_a_round_are_counted() -> None:
-    thread = InferenceThread(lambda: FakeModel({"sea": "one two three four"}))
+    thread = InferenceThread(lambda _report: FakeModel({"sea": "one two three four"}))
     thread.start()
     seconds = count()
     found = measure(thread, Load(3, prompt_words=8, max_tokens=2), clock=lambda: next(seconds))
@@ -23,7 +24,7 @@ def test_all_generations_of_a_round_are_counted() -> None:
 
 
 def test_a_prompt_over_the_context_is_said_so() -> None:
-    thread = InferenceThread(lambda: FakeModel(context_tokens=20))
+    thread = InferenceThread(lambda _report: FakeModel(context_tokens=20))
     thread.start()
     with pytest.raises(OperatorError, match="context"):
         measure(thread, Load(1, prompt_words=50, max_tokens=2))
@@ -31,7 +32,7 @@ def test_a_prompt_over_the_context_is_said_so() -> None:
 
 
 def test_a_model_that_cannot_be_loaded_is_said_so() -> None:
-    def load() -> FakeModel:
+    def load(_report: Report) -> FakeModel:
         raise OperatorError("no such file")
 
     thread = InferenceThread(load)

@@ -55,7 +55,7 @@ def model() -> FakeModel:
 
 @pytest.fixture
 def thread(model: FakeModel) -> Iterator[InferenceThread]:
-    serving = InferenceThread(lambda: model)
+    serving = InferenceThread(lambda _report: model)
     serving.start()
     yield serving
     model.release()

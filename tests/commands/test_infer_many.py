@@ -12,6 +12,7 @@ from cuttlebone.commands.infer_many import REQUESTS_MAX
 from cuttlebone.commands.scope import InferDefaults, Model, Scope
 from cuttlebone.errors import JobError, OperatorError
 from cuttlebone.files import Grants, HandleTable
+from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.runner import run_job
 from cuttlebone.jobs.shapes import Shapes
@@ -40,7 +41,7 @@ def model() -> FakeModel:
 
 @pytest.fixture
 def thread(model: FakeModel) -> Iterator[InferenceThread]:
-    serving = InferenceThread(lambda: model)
+    serving = InferenceThread(lambda _report: model)
     serving.start()
     serving.wait_until_settled(BOUND_S)
     yield serving
@@ -222,7 +223,7 @@ def test_messages_are_counted_as_the_prompt_that_they_make(
 
 
 def test_a_model_that_cannot_be_loaded_counts_nothing(grants: Grants) -> None:
-    def load() -> FakeModel:
+    def load(_report: Report) -> FakeModel:
         raise OperatorError("no such file")
 
     broken = InferenceThread(load)

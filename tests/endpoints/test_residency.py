@@ -12,7 +12,8 @@ from cuttlebone.endpoints.residency import MemoryBudget
 from cuttlebone.endpoints.resident import ResidentModels, ServedModel
 from cuttlebone.errors import CommandError
 from cuttlebone.inference.generation import FailedGeneration, Finished, Piece
-from cuttlebone.inference.thread import InferenceThread, Phase
+from cuttlebone.inference.progress import Phase
+from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.testing import FakeModel
 from cuttlebone_abi import ErrorCode
 from inference.conftest import BOUND_S, ask, collect
@@ -40,7 +41,7 @@ class Models:
 
     def _thread(self, role: str) -> InferenceThread:
         return InferenceThread(
-            lambda: self.budget.load(role, lambda: 1, partial(self._load, role)),
+            lambda _report: self.budget.load(role, lambda: 1, partial(self._load, role)),
             name=role,
             on_demand=True,
             closed=partial(self.budget.release, role),
@@ -141,6 +142,32 @@ def test_a_model_larger_than_the_budget_is_refused_with_both_sizes(
     assert "models_memory_bytes" in outcome.message
     with pytest.raises(CommandError):
         models.thread("a").submit(ask())
+
+
+def test_a_model_of_two_roles_is_one_that_starts_and_stops_once() -> None:
+    budget, loaded = MemoryBudget(1), list[FakeModel]()
+
+    def load() -> FakeModel:
+        loaded.append(FakeModel())
+        return loaded[-1]
+
+    thread = InferenceThread(
+        lambda _report: budget.load("a/b", lambda: 1, load), name="a/b", on_demand=True
+    )
+    shared = ServedModel(Path("file"), thread)
+    other = InferenceThread(
+        lambda _report: budget.load("c", lambda: 1, load), name="c", on_demand=True
+    )
+    models = ResidentModels({"a": shared, "b": shared, "c": ServedModel(Path("c"), other)}, budget)
+    models.start()
+    for role in ("a", "b"):
+        assert isinstance(collect(models.models[role].thread.submit(ask()))[1], Finished)
+    assert len(loaded) == 1
+    waiting = other.submit(ask())
+    models.stop()
+    assert loaded[0].closed
+    assert collect(waiting)[1]
+    assert models.threads == (thread, other)
 
 
 def test_stopping_ends_those_who_wait_for_room() -> None:

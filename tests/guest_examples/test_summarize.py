@@ -48,7 +48,7 @@ def run_example(folder: Path, sandbox: Sandbox) -> RunExample:
 
 @contextmanager
 def _host(folder: Path, sandbox: Sandbox, answers: Mapping[str, str]) -> Iterator[Host]:
-    model = InferenceThread(lambda: FakeModel(answers))
+    model = InferenceThread(lambda _report: FakeModel(answers))
     models = ResidentModels({"smollm2": ServedModel(Path("fake.gguf"), model)})
     with open_host_with(Settings(specs=folder), sandbox, models) as host:
         yield host

@@ -19,7 +19,7 @@ def target(
 ) -> Iterator[Target]:
     folder: Path = tmp_path_factory.mktemp("granted")
     prepare(folder)
-    model = InferenceThread(lambda: FakeModel({"x": "one two three four five"}))
+    model = InferenceThread(lambda _report: FakeModel({"x": "one two three four five"}))
     model.start()
     # Bombs are told by processor time; one second of it is plenty for everything else here.
     compiling = CompileLimits(cpu_s=1, data_bytes=512 << 20)

@@ -94,7 +94,7 @@ class Fuzzer:
 @contextmanager
 def open_target(isolation: Isolation) -> Iterator[Target]:
     """A target in a folder of its own."""
-    model = InferenceThread(lambda: FakeModel({"x": "one two three four five"}))
+    model = InferenceThread(lambda _report: FakeModel({"x": "one two three four five"}))
     model.start()
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -56,7 +55,7 @@ def count(thread: InferenceThread, request: GenerationRequest) -> int:
 @contextmanager
 def serving(model: FakeModel, limits: BatchLimits | None = None) -> Iterator[InferenceThread]:
     """Serve a fake model while the block runs."""
-    thread = InferenceThread(lambda: model, limits=limits or BatchLimits())
+    thread = InferenceThread(lambda _report: model, limits=limits or BatchLimits())
     thread.start()
     thread.wait_until_settled(BOUND_S)
     try:
@@ -84,7 +83,8 @@ def demo_thread(
 ) -> Iterator[InferenceThread]:
     """The demo model, served."""
     thread = InferenceThread(
-        partial(open_model, demo_model, demo_options, trials=trials), name="demo"
+        lambda report: open_model(demo_model, demo_options, trials=trials, report=report),
+        name="demo",
     )
     thread.start()
     thread.wait_until_settled(BOUND_S)

@@ -31,7 +31,7 @@ def gemma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InferenceThread]
     folder = tmp_path_factory.mktemp("gemma")
     path = Path(importlib.import_module(PACKAGE).assemble(folder / "gemma.gguf"))
     options = LlamaOptions(context_tokens_max=512, threads=1)
-    thread = InferenceThread(lambda: open_model(path, options, trials=folder))
+    thread = InferenceThread(lambda report: open_model(path, options, trials=folder, report=report))
     thread.start()
     thread.wait_until_settled(4 * BOUND_S)
     yield thread

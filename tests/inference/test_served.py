@@ -14,7 +14,8 @@ from cuttlebone.inference.generation import (
     Sampling,
     Turn,
 )
-from cuttlebone.inference.thread import InferenceThread, Phase
+from cuttlebone.inference.progress import Phase
+from cuttlebone.inference.thread import InferenceThread
 from cuttlebone_abi import ErrorCode, Finish
 from inference.conftest import BOUND_S, ask, collect, count
 

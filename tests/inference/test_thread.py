@@ -14,8 +14,9 @@ from cuttlebone.inference.generation import (
     Piece,
 )
 from cuttlebone.inference.model import Model
+from cuttlebone.inference.progress import Phase, Report, State, go_on
 from cuttlebone.inference.sequence import BatchLimits
-from cuttlebone.inference.thread import DEATHS_MAX, InferenceThread, Phase
+from cuttlebone.inference.thread import DEATHS_MAX, InferenceThread
 from cuttlebone.testing import FakeModel
 from cuttlebone_abi import ErrorCode, Finish
 from inference.conftest import BOUND_S, ask, collect, serving
@@ -77,7 +78,7 @@ def test_a_sequence_that_breaks_among_others_does_not_change_their_text() -> Non
 def test_a_thread_that_breaks_fails_its_generations_and_serves_again() -> None:
     models: list[FakeModel] = []
 
-    def load() -> Model:
+    def load(_report: Report) -> Model:
         models.append(FakeModel(STORY))
         return models[-1]
 
@@ -92,7 +93,7 @@ def test_a_thread_that_breaks_fails_its_generations_and_serves_again() -> None:
 
 
 def test_a_thread_that_breaks_again_and_again_is_given_up_with_a_reason() -> None:
-    def load() -> Model:
+    def load(_report: Report) -> Model:
         model = FakeModel()
         model.break_down(RuntimeError("a bug"))
         return model
@@ -110,7 +111,7 @@ def test_a_thread_that_breaks_again_and_again_is_given_up_with_a_reason() -> Non
 
 
 def test_a_model_that_cannot_be_loaded_fails_what_waits_and_refuses_what_comes() -> None:
-    def load() -> Model:
+    def load(_report: Report) -> Model:
         raise OperatorError("no such file")
 
     thread = InferenceThread(load)
@@ -126,7 +127,7 @@ def test_a_model_that_cannot_be_loaded_fails_what_waits_and_refuses_what_comes()
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_whatever_ends_the_thread_nobody_waits_for_it() -> None:
-    def load() -> Model:
+    def load(_report: Report) -> Model:
         raise SystemExit
 
     thread = InferenceThread(load)
@@ -139,7 +140,7 @@ def test_whatever_ends_the_thread_nobody_waits_for_it() -> None:
 
 
 def test_what_was_submitted_while_loading_is_served_or_refused_once_the_model_is_there() -> None:
-    thread = InferenceThread(lambda: FakeModel(STORY, context_tokens=100))
+    thread = InferenceThread(lambda _report: FakeModel(STORY, context_tokens=100))
     fits, too_long = thread.submit(ask("story")), thread.submit(ask("x" * 200))
     assert (fits.admitted, thread.state.phase) == (False, Phase.LOADING)
     thread.start()
@@ -148,11 +149,77 @@ def test_what_was_submitted_while_loading_is_served_or_refused_once_the_model_is
     thread.stop()
 
 
-def test_a_generation_that_waits_for_loading_is_cancelled_at_once() -> None:
-    go_on = threading.Event()
+def test_a_load_shows_how_far_it_is() -> None:
+    halfway, may_load = threading.Event(), threading.Event()
 
-    def load() -> Model:
-        assert go_on.wait(BOUND_S)
+    def load(report: Report) -> Model:
+        assert report(0.5)
+        halfway.set()
+        assert may_load.wait(BOUND_S)
+        return FakeModel()
+
+    thread = InferenceThread(load)
+    before = thread.state
+    thread.start()
+    assert halfway.wait(BOUND_S)
+    during = thread.state
+    may_load.set()
+    after = thread.wait_until_settled(BOUND_S)
+    thread.stop()
+    assert [before, during, after] == [
+        State(Phase.LOADING, progress=0.0),
+        State(Phase.LOADING, progress=0.5),
+        State(Phase.READY),
+    ]
+
+
+def test_stopping_aborts_a_load_at_its_next_report() -> None:
+    begun = threading.Event()
+
+    def load(report: Report) -> Model:
+        while True:
+            go_on(report, 0.5)
+            begun.set()
+
+    thread = InferenceThread(load)
+    thread.start()
+    waiting = thread.submit(ask())
+    assert begun.wait(BOUND_S)
+    thread.stop()
+    assert failure(waiting).code is ErrorCode.CANCELLED
+    assert thread.state == State(Phase.STOPPED)
+
+
+def test_a_thread_that_starts_again_after_a_bug_says_so_while_it_loads() -> None:
+    again, may_load = threading.Event(), threading.Event()
+    models: list[FakeModel] = []
+
+    def load(_report: Report) -> Model:
+        if models:
+            again.set()
+            assert may_load.wait(BOUND_S)
+        models.append(FakeModel())
+        return models[-1]
+
+    thread = InferenceThread(load)
+    thread.start()
+    collect(thread.submit(ask()))
+    models[0].break_down(RuntimeError("a bug"))
+    failure(thread.submit(ask()))
+    assert again.wait(BOUND_S)
+    state = thread.state
+    may_load.set()
+    collect(thread.submit(ask()))
+    thread.stop()
+    assert (state.phase, state.progress) == (Phase.LOADING, 0.0)
+    assert "a bug" in state.reason
+
+
+def test_a_generation_that_waits_for_loading_is_cancelled_at_once() -> None:
+    may_load = threading.Event()
+
+    def load(_report: Report) -> Model:
+        assert may_load.wait(BOUND_S)
         return FakeModel()
 
     thread = InferenceThread(load)
@@ -161,7 +228,7 @@ def test_a_generation_that_waits_for_loading_is_cancelled_at_once() -> None:
     generation.cancel()
     outcome = failure(generation)
     assert (outcome.code, outcome.tokens_in, outcome.tokens_out) == (ErrorCode.CANCELLED, 0, 0)
-    go_on.set()
+    may_load.set()
     assert isinstance(collect(thread.submit(ask()))[1], Finished)
     thread.stop()
 
@@ -188,7 +255,7 @@ def test_stopping_answers_everything_that_was_accepted() -> None:
 
 
 def test_stopping_a_thread_that_never_started_answers_too() -> None:
-    thread = InferenceThread(FakeModel)
+    thread = InferenceThread(lambda _report: FakeModel())
     generation = thread.submit(ask())
     thread.stop()
     assert failure(generation).code is ErrorCode.CANCELLED

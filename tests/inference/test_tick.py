@@ -4,7 +4,7 @@ import dataclasses
 import threading
 
 from cuttlebone.inference.figures import Meter
-from cuttlebone.inference.generation import Generation, Piece
+from cuttlebone.inference.generation import CancelAsked, Generation, Piece, VerdictGiven
 from cuttlebone.inference.inbox import Inbox, Submitted
 from cuttlebone.inference.prompts import PromptMaker
 from cuttlebone.inference.sequence import BatchLimits
@@ -28,9 +28,12 @@ class Ticking:
     def submit(self, job: str) -> Generation:
         """Leave word of a generation that asks for verdicts."""
         request = dataclasses.replace(ask("story", job=job, tenant=job), asks_verdict=True)
-        generation = Generation(request, self._inbox.put, lambda: 0.0)
+        generation = Generation(request, self._leave_word, lambda: 0.0)
         self._inbox.put(Submitted(generation, prepared=None))
         return generation
+
+    def _leave_word(self, message: VerdictGiven | CancelAsked) -> None:
+        self._inbox.put(message)
 
     def tick(self) -> None:
         assert self._ticker.tick()

@@ -212,6 +212,7 @@ MODELS: Final[Json] = {
         {
             "role": "smollm2",
             "state": "ready",
+            "progress": None,
             "reason": None,
             "file": "SmolLM2-135M-Instruct.Q4_1.gguf",
             "context_tokens": 4096,

@@ -181,7 +181,12 @@ class ModelResource(Resource):
     """A model that the host serves."""
 
     role: str
-    state: str = Field(description="`loading`, `ready` or `failed`; others may come.")
+    state: str = Field(
+        description="`unloaded`, `loading`, `ready`, `failed` or `stopped`; others may come."
+    )
+    progress: float | None = Field(
+        description="The part of the load that is done, 0 to 1, while the state is `loading`; else null."
+    )
     reason: str | None = Field(description="Why it failed.")
     file: str
     context_tokens: int | None = Field(description="Null until the model is loaded.")

@@ -163,6 +163,7 @@ def model_resource(status: ModelStatus) -> ModelResource:
     return ModelResource(
         role=status.role,
         state=status.state,
+        progress=status.progress,
         reason=status.reason or None,
         file=status.file,
         context_tokens=status.context_tokens,

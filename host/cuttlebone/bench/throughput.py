@@ -13,7 +13,8 @@ from cuttlebone.inference.generation import (
     Outcome,
     Piece,
 )
-from cuttlebone.inference.thread import InferenceThread, Phase
+from cuttlebone.inference.progress import Phase
+from cuttlebone.inference.thread import InferenceThread
 
 WORDS: Final = (
     "the sea was calm and the wind was warm while the ship went on to the next island and"

@@ -99,7 +99,7 @@ def _models(
     if model is not None:
         thread = InferenceThread(partial(load_model, model, settings), name=role)
         return ResidentModels({role: ServedModel(model, thread)})
-    scripted = InferenceThread(partial(scripted_model, case), name=role)
+    scripted = InferenceThread(lambda _report: scripted_model(case), name=role)
     return ResidentModels({role: ServedModel(_SCRIPT, scripted)})
 
 

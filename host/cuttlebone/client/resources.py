@@ -115,7 +115,9 @@ class ModelResource(BaseModel):
 
     role: str
     state: str
-    """`loading`, `ready` or `failed`."""
+    """`unloaded`, `loading`, `ready`, `failed` or `stopped`."""
+    progress: float | None = None
+    """While it is loading, the part of that which is done, 0 to 1."""
     reason: str | None = None
     """Why it failed."""
     file: str | None = None

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Protocol, TypeVar
 
 from cuttlebone.errors import OperatorError
+from cuttlebone.inference.progress import LoadAborted
 from cuttlebone.text import printable
 
 LOOK_S: Final = 0.1
@@ -43,22 +44,22 @@ class MemoryBudget:
         self._closed = False
 
     def watch(self, residents: Mapping[str, Resident]) -> None:
-        """Say who may be asked to make room; before anything is loaded."""
+        """Say who may be asked to make room, by the names they load under; before anything is loaded."""
         self._residents = dict(residents)
 
-    def load(self, role: str, size_of: Callable[[], int], load: Callable[[], Loaded]) -> Loaded:
-        """Load a model once there is room for it; raises OperatorError."""
-        self._take(role, size_of())
+    def load(self, name: str, size_of: Callable[[], int], load: Callable[[], Loaded]) -> Loaded:
+        """Load a model once there is room for it; raises OperatorError, LoadAborted."""
+        self._take(name, size_of())
         try:
             return load()
         except BaseException:
-            self.release(role)
+            self.release(name)
             raise
 
-    def release(self, role: str) -> None:
+    def release(self, name: str) -> None:
         """Give the room of a model back that has been freed."""
         with self._changed:
-            self._held.pop(role, None)
+            self._held.pop(name, None)
             self._changed.notify_all()
 
     def close(self) -> None:
@@ -67,10 +68,10 @@ class MemoryBudget:
             self._closed = True
             self._changed.notify_all()
 
-    def _take(self, role: str, size: int) -> None:
+    def _take(self, name: str, size: int) -> None:
         if size > self._bytes_max:
             raise OperatorError(
-                f"the model {printable(role)} needs {size >> 20} MiB, but all models together may "
+                f"the model {printable(name)} needs {size >> 20} MiB, but all models together may "
                 f"take {self._bytes_max >> 20} MiB (models_memory_bytes)"
             )
         with self._changed:
@@ -79,10 +80,10 @@ class MemoryBudget:
                 self._changed.wait(LOOK_S)
             # Also where there is room now: it comes from the models that are being stopped.
             if self._closed:
-                raise OperatorError("the host is stopping")
-            self._held[role] = size
+                raise LoadAborted
+            self._held[name] = size
 
     def _ask_oldest(self) -> None:
-        idle = [one for role in self._held if not (one := self._residents[role]).busy]
+        idle = [one for name in self._held if not (one := self._residents[name]).busy]
         if idle:
             min(idle, key=lambda one: one.used_s).unload()

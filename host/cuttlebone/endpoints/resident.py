@@ -15,7 +15,7 @@ from cuttlebone_abi import ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """A model of this host: its file and the thread that owns it."""
+    """A model of this host: its file and the thread that owns it, which may serve several roles."""
 
     file: Path
     thread: InferenceThread
@@ -26,6 +26,11 @@ class Unserved:
     """Stands where the generator of an unknown role would be, and says so to whoever asks it."""
 
     role: str
+
+    @property
+    def loaded(self) -> bool:
+        """Never."""
+        return False
 
     def submit(self, request: GenerationRequest) -> Generation:  # noqa: ARG002  # refuses them all
         """Raise CommandError."""
@@ -51,21 +56,23 @@ class ResidentModels:
     ) -> None:
         """With a `budget` the threads load on demand, through it."""
         self.models = dict(sorted(models.items()))
+        self.threads = tuple(dict.fromkeys(model.thread for model in self.models.values()))
+        """Each once, however many roles it serves."""
         self._budget = budget
         if budget is not None:
-            budget.watch({role: model.thread for role, model in self.models.items()})
+            budget.watch({thread.name: thread for thread in self.threads})
 
     def start(self) -> None:
         """Begin to load every model, or to wait for the first request to it."""
-        for model in self.models.values():
-            model.thread.start()
+        for thread in self.threads:
+            thread.start()
 
     def stop(self) -> None:
         """End every generation and free every model."""
         if self._budget is not None:
             self._budget.close()
-        for model in self.models.values():
-            model.thread.stop()
+        for thread in self.threads:
+            thread.stop()
 
     def generator(self, role: str) -> InferenceThread | Unserved:
         """Return where generations of `role` go. One that is not served refuses them itself."""

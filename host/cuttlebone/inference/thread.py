@@ -4,9 +4,8 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
 import structlog
 
@@ -22,6 +21,7 @@ from cuttlebone.inference.inbox import (
     UnloadAsked,
 )
 from cuttlebone.inference.model import Model, ModelInfo
+from cuttlebone.inference.progress import LoadAborted, Phase, Report, State
 from cuttlebone.inference.prompts import PromptMaker, TokenCounter, check_numbers
 from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.tick import Ticker
@@ -36,22 +36,8 @@ SERVED_WELL_S: Final = 60.0
 _log = structlog.get_logger(__name__)
 
 
-class Phase(StrEnum):
-    """How far an inference thread is."""
-
-    UNLOADED = "unloaded"
-    LOADING = "loading"
-    READY = "ready"
-    FAILED = "failed"
-    STOPPED = "stopped"
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """The phase, and in words for the operator why it is no better."""
-
-    phase: Phase
-    reason: str = ""
+Load: TypeAlias = Callable[[Report], Model]
+"""Loads the model, reporting how far that is; raises OperatorError, LoadAborted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +57,7 @@ class InferenceThread:
 
     def __init__(
         self,
-        load: Callable[[], Model],
+        load: Load,
         *,
         name: str = "model",
         on_demand: bool = False,
@@ -96,6 +82,7 @@ class InferenceThread:
         self._stopping = threading.Event()
         self._settled = threading.Event()
         self._state = State(Phase.UNLOADED if on_demand else Phase.LOADING)
+        self._progress = 0.0
         self._used_s = clock()
         self._loaded: _Loaded | None = None
         self._thread = threading.Thread(target=self._run, name=f"inference-{name}", daemon=True)
@@ -105,7 +92,10 @@ class InferenceThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """End every generation as cancelled, free the model and join the thread."""
+        """End every generation as cancelled, free the model and join the thread.
+
+        A load is aborted at its next report.
+        """
         self._stopping.set()
         self._inbox.put(StopAsked())
         if self._thread.ident is None:
@@ -165,12 +155,25 @@ class InferenceThread:
     def wait_until_settled(self, timeout_s: float | None = None) -> State:
         """Wait while the model is being loaded for the first time; answer the state then."""
         self._settled.wait(timeout_s)
-        return self._state
+        return self.state
+
+    @property
+    def name(self) -> str:
+        """What the model is called in messages."""
+        return self._name
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the model is there."""
+        return self._loaded is not None
 
     @property
     def state(self) -> State:
-        """Whether it can serve."""
-        return self._state
+        """Whether it can serve, or how far it is with loading."""
+        state = self._state
+        if state.phase is not Phase.LOADING:
+            return state
+        return replace(state, progress=self._progress)
 
     @property
     def figures(self) -> Figures:
@@ -210,6 +213,8 @@ class InferenceThread:
             begun_s = self._clock()
             try:
                 self._serve()
+            except LoadAborted:
+                break
             except OperatorError as error:
                 _log.error("model cannot be loaded", model=self._name, reason=str(error))
                 final = State(Phase.FAILED, str(error))
@@ -232,7 +237,6 @@ class InferenceThread:
         self._settled.clear()
         self._state = State(Phase.UNLOADED, self._state.reason)
         self._inbox.await_demand()
-        self._state = State(Phase.LOADING, self._state.reason)
         return not self._stopping.is_set()
 
     def _close(self, final: State) -> None:
@@ -245,7 +249,9 @@ class InferenceThread:
 
     def _serve(self) -> None:
         """Load and tick until asked to stop."""
-        model = self._load()
+        self._progress = 0.0
+        self._state = State(Phase.LOADING, self._state.reason)
+        model = self._load(self._report)
         try:
             prompts = PromptMaker(model)
             ticker = Ticker(model, prompts, self._inbox, self._limits, self._meter, self._clock)
@@ -257,6 +263,10 @@ class InferenceThread:
             self._loaded = None
             model.close()
             self._closed()
+
+    def _report(self, done: float) -> bool:
+        self._progress = done
+        return not self._stopping.is_set()
 
     def _tick_on(self, ticker: Ticker) -> None:
         try:

@@ -7,7 +7,7 @@ from typing import Final
 
 from cuttlebone.endpoints.resident import ResidentModels
 from cuttlebone.inference.figures import Figures
-from cuttlebone.inference.thread import Phase
+from cuttlebone.inference.progress import Phase
 from cuttlebone.jobs.store import JobStore
 from cuttlebone.metrics import HostMetrics
 
@@ -51,7 +51,8 @@ def watch_figures(metrics: HostMetrics, store: JobStore, models: ResidentModels)
 
 
 def _of_models(models: ResidentModels, read: Callable[[Figures], float]) -> Read:
-    return [(role, float(read(model.thread.figures))) for role, model in models.models.items()]
+    """Of each model once: two roles that share a file share its numbers, under the names of both."""
+    return [(thread.name, float(read(thread.figures))) for thread in models.threads]
 
 
 def _jobs(store: JobStore) -> Read:

@@ -130,7 +130,7 @@ def _model(name: str | None, answers: dict[str, str], settings: Settings) -> Inf
     if name is not None:
         return InferenceThread(partial(load_model, model_file(name), settings))
     return InferenceThread(
-        lambda: FakeModel(answers, context_tokens=CONTEXT_TOKENS, cells=2 * CONTEXT_TOKENS)
+        lambda _report: FakeModel(answers, context_tokens=CONTEXT_TOKENS, cells=2 * CONTEXT_TOKENS)
     )
 
 

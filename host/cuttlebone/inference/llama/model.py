@@ -18,7 +18,9 @@ from cuttlebone.inference.llama.batch import Batch
 from cuttlebone.inference.llama.constrained import LlamaForm, Mask, compile_form
 from cuttlebone.inference.llama.samplers import Candidates, Chain, Greedy
 from cuttlebone.inference.llama.vocabulary import Vocabulary
+from cuttlebone.inference.llama.weights import load_weights
 from cuttlebone.inference.model import DecodeFailed, Form, ModelInfo, Run, Sampler, Slot, Token
+from cuttlebone.inference.progress import Report, unwatched
 from cuttlebone.text import printable
 
 SLOTS: Final = 64
@@ -75,11 +77,20 @@ class LlamaModel:
     Every index and size is checked here: llama.cpp ends the process over a wrong one.
     """
 
-    def __init__(self, path: Path, options: LlamaOptions, *, sha256: str | None = None) -> None:
-        """Load; raises OperatorError. The file must have passed `read_header`."""
+    def __init__(
+        self,
+        path: Path,
+        options: LlamaOptions,
+        *,
+        sha256: str | None = None,
+        report: Report = unwatched,
+    ) -> None:
+        """Load; raises OperatorError, LoadAborted. The file must have passed `read_header`."""
         llama_cpp.llama_log_set(_ROUTE_LOG, ctypes.c_void_p(0))
         llama_cpp.llama_backend_init()
-        self._model = _load(path, options)
+        self._model: llama_cpp.llama_model_p | None = load_weights(
+            path, report, extra_buffers=options.extra_buffers
+        )
         self._vocabulary = Vocabulary(llama_cpp.llama_model_get_vocab(self._model))
         trained = llama_cpp.llama_model_n_ctx_train(self._model)
         context_tokens = min(options.context_tokens_max, trained or options.context_tokens_max)
@@ -174,7 +185,7 @@ class LlamaModel:
             raise DecodeFailed("llama.cpp gave no logits")
         # `np.ctypeslib.as_array` makes a new type each time: a third of what choosing costs.
         floats = self._logits_type.from_address(ctypes.addressof(pointer.contents))
-        return np.frombuffer(floats, np.float32)
+        return np.frombuffer(memoryview(floats), np.float32)
 
     def copy(self, source: Slot, target: Slot, tokens: int) -> None:
         """Let `target` share the first cells of `source`."""
@@ -240,20 +251,3 @@ class LlamaModel:
         buffer = ctypes.create_string_buffer(256)
         size = llama_cpp.llama_model_meta_val_str(self._model, key.encode(), buffer, len(buffer))
         return printable(buffer.value.decode(errors="replace")) if size > 0 else ""
-
-
-def _load(path: Path, options: LlamaOptions) -> llama_cpp.llama_model_p | None:
-    params = llama_cpp.llama_model_default_params()
-    # Not mapped into memory: a mapped file that somebody cuts ends the process with SIGBUS.
-    params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
-    params.use_extra_bufts = options.extra_buffers
-    params.check_tensors = True
-    model: llama_cpp.llama_model_p | None = llama_cpp.llama_model_load_from_file(
-        os.fsencode(path), params
-    )
-    if model is None:
-        raise OperatorError(
-            f"llama.cpp cannot load {printable(str(path))}: the file is broken, or of an "
-            "architecture that this version does not know"
-        )
-    return model

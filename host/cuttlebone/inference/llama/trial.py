@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -12,50 +13,68 @@ from cuttlebone.errors import OperatorError
 from cuttlebone.inference.generation import Sampling
 from cuttlebone.inference.llama.model import LlamaModel, LlamaOptions
 from cuttlebone.inference.model import DecodeFailed, Run, Slot, Token
+from cuttlebone.inference.progress import Report, go_on
 from cuttlebone.text import printable
 
 TRIAL_S_MAX: Final = 600
+_LOOK_S: Final = 0.1
+"""How often a load that is trying looks whether it is still wanted."""
 SIZES: Final = (1, 2, 33, 64)
 """Batches that are evaluated: one token, a few and many take different paths in llama.cpp."""
 
 _log = structlog.get_logger(__name__)
 
 
-def try_out(path: Path, options: LlamaOptions) -> bool:
+def try_out(path: Path, options: LlamaOptions, report: Report) -> bool:
     """Answer whether the file can use extra buffers; raise OperatorError if it cannot be used at all.
 
     Some machines offer instructions that end the process once they are used (seen: AMX in a
     virtual machine that does not pass its registers on), so a process that died is tried again
     without the buffers made for them.
     """
-    if _survives(path, replace(options, extra_buffers=True)) is None:
+    if _survives(path, replace(options, extra_buffers=True), report) is None:
         return True
-    reason = _survives(path, replace(options, extra_buffers=False))
+    reason = _survives(path, replace(options, extra_buffers=False), report)
     if reason is not None:
         raise OperatorError(f"the model file {printable(str(path))} cannot be used: {reason}")
     _log.warning("model runs without rearranged weights, slower", model=printable(path.name))
     return False
 
 
-def _survives(path: Path, options: LlamaOptions) -> str | None:
-    """Run one trial; answer None if it went well, else why not."""
+def _survives(path: Path, options: LlamaOptions, report: Report) -> str | None:
+    """Run one trial; answer None if it went well, else why not. Raises LoadAborted."""
     command = [
         sys.executable,
         *("-I", "-m", "cuttlebone.inference.llama.trial"),
         *(str(path.resolve()), str(options.context_tokens_max), str(int(options.extra_buffers))),
     ]
-    try:
-        done = subprocess.run(  # noqa: S603 -- our own module; the path is one argument
-            command, capture_output=True, timeout=TRIAL_S_MAX, check=False, stdin=subprocess.DEVNULL
-        )
-    except subprocess.TimeoutExpired:
+    with subprocess.Popen(  # noqa: S603 -- our own module; the path is one argument
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            said = _said(process, report)
+        finally:
+            process.kill()  # does nothing to one that has ended
+    if said is None:
         return f"a trial took more than {TRIAL_S_MAX} s"
-    if done.returncode == 0:
+    if process.returncode == 0:
         return None
-    if done.returncode < 0:
-        return f"llama.cpp died of signal {-done.returncode} while trying it out"
-    lines = done.stdout.decode(errors="replace").strip().splitlines()
-    return printable(lines[-1]) if lines else f"a trial ended with status {done.returncode}"
+    if process.returncode < 0:
+        return f"llama.cpp died of signal {-process.returncode} while trying it out"
+    lines = said.decode(errors="replace").strip().splitlines()
+    return printable(lines[-1]) if lines else f"a trial ended with status {process.returncode}"
+
+
+def _said(process: subprocess.Popen[bytes], report: Report) -> bytes | None:
+    """What a trial wrote until its end; None when that takes too long. Raises LoadAborted."""
+    deadline_s = time.monotonic() + TRIAL_S_MAX
+    while time.monotonic() < deadline_s:
+        go_on(report)
+        try:
+            return process.communicate(timeout=_LOOK_S)[0]
+        except subprocess.TimeoutExpired:
+            continue  # what it has written meanwhile is kept for the next call
+    return None
 
 
 def main(arguments: list[str]) -> int:
