@@ -3,7 +3,7 @@
 import pytest
 
 from cuttlebone.blocks.case import Expectation
-from cuttlebone.blocks.comparison import Outcome, difference, recorded, same
+from cuttlebone.blocks.comparison import Outcome, difference, recorded
 from cuttlebone_abi import Completed, Failed, Failure, Json, Usage
 
 USAGE = Usage(tokens_in=3, tokens_out=2, duration_ms=17, model="writer")
@@ -65,15 +65,6 @@ def test_a_code_alone_may_be_expected_of_an_error() -> None:
 
     assert difference(expecting(status="failed", error={"code": "not_text"}), outcome) == []
     assert difference(expecting(status="failed", error={"code": "other"}), outcome)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "equal"),
-    [(1, 1.0, True), (1, True, False), (0, False, False), ("1", 1, False), ([1], [1, 1], False)],
-)
-def test_values_are_equal_as_json(one: Json, other: Json, *, equal: bool) -> None:
-    assert same(one, other) is equal
-    assert same({"a": [one]}, {"a": [other]}) is equal
 
 
 def test_status_and_result_are_recorded_and_what_else_was_stated() -> None:

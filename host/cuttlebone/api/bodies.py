@@ -1,6 +1,5 @@
 """Request bodies: received within a limit, parsed exactly, checked with a pointer to each fault."""
 
-import difflib
 import re
 from typing import Annotated, Final, TypeVar
 
@@ -22,6 +21,7 @@ from cuttlebone.jobs.journal import Recording
 from cuttlebone.settings import Limits
 from cuttlebone.text import printable
 from cuttlebone.text.json_values import pointer
+from cuttlebone.text.suggestions import suggestion
 from cuttlebone_abi import Json, MalformedMessage, load_json
 
 LABELS_MAX: Final = 16
@@ -194,7 +194,4 @@ def _fault(model: type[BaseModel], fault: ErrorDetails) -> FieldFault:
 
 def _suggestion(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
     known = Limits if location[0] == "limits" and len(location) > 1 else model
-    near = difflib.get_close_matches(str(location[-1]), known.model_fields, n=1)
-    if near:
-        return f"; did you mean `{near[0]}`?"
-    return f"; known keys are {', '.join(f'`{name}`' for name in known.model_fields)}"
+    return suggestion(str(location[-1]), known.model_fields)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cuttlebone.blocks.case import Expectation
+from cuttlebone.text.json_values import json_equal
 from cuttlebone_abi import Envelope, Json
 
 
@@ -26,7 +27,7 @@ def difference(expect: Expectation, outcome: Outcome) -> list[str]:
     stated = expect.model_dump(mode="json", exclude_unset=True)
     came = outcome.as_json()
     compared = _restricted(stated, came)
-    if same(stated, compared):
+    if json_equal(stated, compared):
         return []
     if "error" in came:
         compared["error"] = came["error"]  # says why, also where only a result was expected
@@ -45,17 +46,6 @@ def recorded(expect: Expectation | None, outcome: Outcome) -> dict[str, Json]:
         wanted |= {name: stated[name] for name in ("error",) if name in stated}
     wanted |= {name: stated[name] for name in ("usage", "progress") if name in stated}
     return _restricted(wanted, came)
-
-
-def same(one: Json, other: Json) -> bool:
-    """Compare as JSON: numbers by value, and no bool is a number."""
-    match one, other:
-        case dict(), dict():
-            return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-        case list(), list():
-            return len(one) == len(other) and all(map(same, one, other))
-        case _:
-            return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 def _restricted(stated: dict[str, Json], came: dict[str, Json]) -> dict[str, Json]:

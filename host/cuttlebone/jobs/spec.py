@@ -1,6 +1,5 @@
 """Spec files: what an operator lets a block do, read from YAML 1.2 or JSON with errors that name the line."""
 
-import difflib
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -13,6 +12,7 @@ from cuttlebone.jobs.journal import Recording
 from cuttlebone.settings import Limits
 from cuttlebone.text import printable
 from cuttlebone.text.documents import MalformedDocument, decoded
+from cuttlebone.text.suggestions import suggestion
 from cuttlebone.text.yaml_core import value_of
 from cuttlebone.text.yaml_nodes import Mapping, Node, Sequence, compose
 from cuttlebone_abi import Json, json_path
@@ -67,7 +67,9 @@ def read_spec(path: Path) -> Spec:
     """Read and check one spec file; raise OperatorError with `file:line` and what to do."""
     tree, value = _read_document(path)
     if not isinstance(value, dict):
-        raise OperatorError(f"{path}:1: a spec is a mapping with the keys {_keys(Spec)}")
+        raise OperatorError(
+            f"{path}:1: a spec is a mapping with the keys `{'`, `'.join(Spec.model_fields)}`"
+        )
     try:
         return Spec.model_validate(value)
     except ValidationError as error:
@@ -136,9 +138,4 @@ def _suggestion(location: tuple[int | str, ...]) -> str:
         if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
             return ""
         model = inner
-    near = difflib.get_close_matches(str(location[-1]), model.model_fields, n=1)
-    return f"; did you mean `{near[0]}`?" if near else f"; known keys are {_keys(model)}"
-
-
-def _keys(model: type[BaseModel]) -> str:
-    return ", ".join(f"`{name}`" for name in model.model_fields)
+    return suggestion(str(location[-1]), model.model_fields)

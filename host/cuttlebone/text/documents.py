@@ -5,6 +5,7 @@ from typing import Final, NoReturn
 
 from cuttlebone.text.json_values import (
     DEPTH_MAX,
+    INTEGER_DIGITS_MAX,
     Json,
     MalformedDocument,
     pointer,
@@ -15,7 +16,6 @@ from cuttlebone.text.yaml_core import value_of
 from cuttlebone.text.yaml_nodes import compose
 
 DOCUMENT_BYTES_MAX: Final = 1 << 20
-_DIGITS_MAX: Final = 900
 
 __all__ = ["DOCUMENT_BYTES_MAX", "MalformedDocument", "decoded", "read_document", "read_json"]
 
@@ -75,8 +75,10 @@ def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def _integer(digits: str) -> int:
-    if len(digits) > _DIGITS_MAX:
-        raise MalformedDocument(f"an integer of {len(digits)} digits; at most {_DIGITS_MAX}")
+    if len(digits) > INTEGER_DIGITS_MAX:
+        raise MalformedDocument(
+            f"an integer of {len(digits)} digits; at most {INTEGER_DIGITS_MAX} are read"
+        )
     return int(digits)
 
 

@@ -1,4 +1,4 @@
-"""Plain JSON values as Python has them: what counts as one, where its fault is, how it is shown."""
+"""Plain JSON values as Python has them: what counts as one, where its fault is, when two are the same, how it is shown."""
 
 import json
 from collections.abc import Iterable
@@ -18,6 +18,8 @@ DEPTH_MAX: Final = 64
 """Nesting of lists and objects."""
 VALUES_MAX: Final = 1 << 20
 """Values in one document, counted with repetition where one stands at several places."""
+INTEGER_DIGITS_MAX: Final = 900
+"""Decimal digits of an integer; longer ones are refused before Python would have to multiply them out."""
 INTEGER_BITS_MAX: Final = 3300
 """Some 993 decimal digits: no more can be written by accident, and all of them can be printed."""
 _SHOWN_CHARS: Final = 80
@@ -60,6 +62,21 @@ def value_fault(value: object, *, depth_max: int = DEPTH_MAX) -> ValueFault | No
 def pointer(path: Iterable[str | int]) -> str:
     """Spell a path as a JSON Pointer (RFC 6901): `("engines", 0, "a/b")` is `/engines/0/a~1b`."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def json_equal(one: Json, other: Json) -> bool:
+    """Tell whether two JSON values are the same: 1 is 1.0, but 0 is not false, and NaN is nothing."""
+    match one, other:
+        case (bool(), _) | (_, bool()):
+            return one is other
+        case dict(), dict():
+            return one.keys() == other.keys() and all(
+                json_equal(item, other[key]) for key, item in one.items()
+            )
+        case list(), list():
+            return len(one) == len(other) and all(map(json_equal, one, other))
+        case _:
+            return one == other
 
 
 def shown(value: object) -> str:

@@ -4,7 +4,7 @@ import math
 import re
 from typing import Final
 
-from cuttlebone.text.json_values import Json, MalformedDocument, shown
+from cuttlebone.text.json_values import INTEGER_DIGITS_MAX, Json, MalformedDocument, shown
 from cuttlebone.text.yaml_nodes import TAG_PREFIX, Mapping, Node, Scalar, Sequence
 
 _NULL: Final = re.compile(r"null|Null|NULL|~|")
@@ -15,8 +15,6 @@ _INT_OF_BASE: Final = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _INFINITE: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)")
 _NAN: Final = re.compile(r"\.(?:nan|NaN|NAN)")
-_DIGITS_MAX: Final = 900
-"""Digits of an integer; longer ones are refused before Python would have to multiply them out."""
 
 
 def value_of(node: Node) -> Json:
@@ -53,8 +51,8 @@ def _core_value(scalar: Scalar) -> bool | int | float | str | None:
 
 
 def _integer(scalar: Scalar) -> int:
-    if len(scalar.text) > _DIGITS_MAX:
-        reason = f"an integer of {len(scalar.text)} digits; at most {_DIGITS_MAX} are read"
+    if len(scalar.text) > INTEGER_DIGITS_MAX:
+        reason = f"an integer of {len(scalar.text)} digits; at most {INTEGER_DIGITS_MAX} are read"
         raise MalformedDocument(f"line {scalar.line}: {reason}")
     base = {"0o": 8, "0x": 16}.get(scalar.text[:2], 10)
     return int(scalar.text[2:] if base != 10 else scalar.text, base)

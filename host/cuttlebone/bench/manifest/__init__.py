@@ -2,7 +2,7 @@
 
 from cuttlebone.bench.findings import Finding, Report, Verdict
 from cuttlebone.bench.manifest.check import check_manifest, manifest_shape_faults
-from cuttlebone.bench.manifest.pins import broken_pins, json_equal, pins_of
+from cuttlebone.bench.manifest.pins import broken_pins, pins_of
 
 __all__ = [
     "Finding",
@@ -10,7 +10,6 @@ __all__ = [
     "Verdict",
     "broken_pins",
     "check_manifest",
-    "json_equal",
     "manifest_shape_faults",
     "pins_of",
 ]

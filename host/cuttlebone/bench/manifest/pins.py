@@ -5,7 +5,7 @@ from typing import Final
 
 from cuttlebone.bench.findings import Finding, finding
 from cuttlebone.bench.sections import section
-from cuttlebone.text.json_values import Json, Path, shown
+from cuttlebone.text.json_values import Json, Path, json_equal, shown
 
 SETTINGS: Final[Path] = ("workload", "chat_template_kwargs")
 
@@ -32,18 +32,3 @@ def broken_pins(
             told = f"{shown(given[key])} is not what the intake pins it to, {shown(pinned)}"
             errors.append(finding(path, f"{told}; repeat that value"))
     return tuple(errors)
-
-
-def json_equal(one: Json, other: Json) -> bool:
-    """Tell whether two JSON values are the same: 1 is 1.0, but 0 is not false, and NaN is nothing."""
-    match one, other:
-        case (bool(), _) | (_, bool()):
-            return one is other
-        case dict(), dict():
-            return one.keys() == other.keys() and all(
-                json_equal(item, other[key]) for key, item in one.items()
-            )
-        case list(), list():
-            return len(one) == len(other) and all(map(json_equal, one, other))
-        case _:
-            return one == other
