@@ -17,11 +17,10 @@ from cuttlebone.plans.enums import (
     ExecutionMode,
     KVProfile,
 )
+from cuttlebone_abi import U32, U64
 
 Text: TypeAlias = Annotated[str, Field(strict=True)]
 Flag: TypeAlias = Annotated[bool, Field(strict=True)]
-U32: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=1 << 32)]
-U64: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=1 << 64)]
 I64: TypeAlias = Annotated[int, Field(strict=True, ge=-(1 << 63), lt=1 << 63)]
 
 

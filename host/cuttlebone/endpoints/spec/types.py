@@ -5,11 +5,11 @@ from typing import Annotated, Final, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from cuttlebone_abi import U32, U64
+
 Text: TypeAlias = Annotated[str, Field(strict=True)]
 Flag: TypeAlias = Annotated[bool, Field(strict=True)]
 U16: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=1 << 16)]
-U32: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=1 << 32)]
-U64: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=1 << 64)]
 
 API_OPENAI_V1: Final = "openai-v1"
 
