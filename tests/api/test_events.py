@@ -11,14 +11,18 @@ from typing import Any
 import pytest
 from httpx_sse import ServerSentEvent, connect_sse
 
-from api.hosted import BOUND_S, SCRIPTS, Api, Gate, served
+from api.hosted import BOUND_S, SCRIPTS, Api, Commands, Gate, served
 from cuttlebone.api.following import event_stream
 from cuttlebone.api.resources import Health
 from cuttlebone.api.subscribers import Subscribers
+from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.inference.progress import Report
+from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.events import JobEvent
 from cuttlebone.jobs.job import Submission
 from cuttlebone.jobs.service import JobService
-from cuttlebone_abi import load_json
+from cuttlebone.testing import FakeModel, ScriptedGuest
+from cuttlebone_abi import Json, load_json
 
 Job = dict[str, Any]
 
@@ -33,6 +37,12 @@ def all_events(api: Api, job: Job, **headers: str) -> list[tuple[str, str]]:
     """Number and kind of each event until the host ends the stream."""
     with followed(api, job, **headers) as events:
         return [(event.id, event.event) for event in events]
+
+
+def ask(_guest: ScriptedGuest, _value: Json) -> Commands:
+    """Have one generation."""
+    yield {"cmd": "infer", "prompt": "hello", "max_tokens": 4}
+    yield {"cmd": "done", "result": None}
 
 
 def test_a_stream_begins_with_a_snapshot_tells_everything_and_ends_after_the_result(
@@ -68,6 +78,32 @@ def test_events_come_as_they_happen(tmp_path: Path) -> None:
 
     assert ("progress", '"through"') in told
     assert told[-1][0] == "result"
+
+
+def test_watchers_are_told_that_a_job_waits_for_its_model(tmp_path: Path) -> None:
+    loading = threading.Event()
+
+    def load(_report: Report) -> FakeModel:
+        assert loading.wait(BOUND_S)
+        return FakeModel()
+
+    models = ResidentModels({"main": ServedModel(Path("m.gguf"), InferenceThread(load))})
+    with (
+        served(tmp_path, {"ask": ask}, models=models, more="model: main") as api,
+        followed(api, api.submit("ask")) as events,
+    ):
+        told = []
+        for event in events:
+            told.append((event.event, event.data))
+            if "waiting_for" in event.data and event.event == "status":
+                loading.set()
+
+    assert [data for kind, data in told if kind == "status"] == [
+        '{"status":"queued"}',
+        '{"status":"running","attempt":1}',
+        '{"status":"running","waiting_for":"the model `main` to be loaded"}',
+        '{"status":"completed"}',
+    ]
 
 
 def test_two_watchers_are_told_the_same(tmp_path: Path) -> None:

@@ -65,6 +65,11 @@ def test_pieces_of_text_run_on_and_other_events_begin_a_line() -> None:
     )
 
 
+def test_what_a_job_waits_for_is_shown_as_such() -> None:
+    told: Json = {"status": "running", "waiting_for": "the model `main` to be loaded"}
+    assert _view([("status", told)]) == "… waiting for the model `main` to be loaded\n"
+
+
 @pytest.mark.parametrize(
     ("progress", "line"),
     [

@@ -33,6 +33,9 @@ class Deaf:
     def token(self, text: str) -> None:
         raise AssertionError(f"pieces of many generations would mix, but {text} came")
 
+    def waiting(self, cause: str) -> None:
+        raise AssertionError(f"the model is there, but a job waited for {cause}")
+
 
 @pytest.fixture
 def model() -> FakeModel:
@@ -228,6 +231,7 @@ def test_a_model_that_cannot_be_loaded_counts_nothing(grants: Grants) -> None:
 
     broken = InferenceThread(load)
     broken.start()
+    broken.wait_until_settled(BOUND_S)
     _, envelope = run({"cmd": "count_tokens", "text": "x"}, scope(broken, grants))
     broken.stop()
 

@@ -54,6 +54,9 @@ class Silence:
     def token(self, text: str) -> None:
         self.pieces.append(text)
 
+    def waiting(self, cause: str) -> None:
+        """Drop it."""
+
 
 class Target:
     """A sandbox, a folder with one file, a model: what attacks are run against.

@@ -26,6 +26,9 @@ class Told:
     def token(self, text: str) -> None:
         self.tokens.append(text)
 
+    def waiting(self, cause: str) -> None:
+        raise AssertionError(f"nothing loads here, but a job waited for {cause}")
+
 
 ScopeOf = Callable[..., Scope]
 

@@ -30,6 +30,8 @@ class EventView:
             case "token", {"text": str(text)}:
                 self._write(Text(shown(text), "italic"), end="")
                 self._in_text = True
+            case "status", {"waiting_for": str(cause)}:
+                self._line("…", Text(shown(f"waiting for {cause}")))
             case "status", {"status": str(status)} if status not in _FINAL_STYLES:
                 self._line("●", Text(shown(status), "bold"))
             case "progress", _:

@@ -3,7 +3,7 @@
 import time
 from typing import Final
 
-from cuttlebone.commands.infer import granted_model, turns_of
+from cuttlebone.commands.infer import granted_model, tell_if_loading, turns_of
 from cuttlebone.commands.scope import Scope
 from cuttlebone.inference.generation import GenerationRequest
 from cuttlebone_abi import CountTokens, TokensCounted
@@ -16,8 +16,12 @@ def carry_out_count_tokens(command: CountTokens, scope: Scope) -> TokensCounted:
     """Count; raise CommandError, or JobError when the job is stopped while the model is loading."""
     model = granted_model(scope, "count_tokens")
     with scope.budget.waiting_for(_Waiting()):
-        while (counter := model.generator.counter(LOOK_S)) is None:
+        counter = model.generator.counter(LOOK_S)
+        if counter is None:
+            tell_if_loading(scope, model)
+        while counter is None:
             scope.budget.check()
+            counter = model.generator.counter(LOOK_S)
     if command.messages is None:
         tokens = counter.count_text(command.text or "")
     else:

@@ -19,6 +19,7 @@ from cuttlebone.inference.generation import (
     Sampling,
     Turn,
 )
+from cuttlebone.text import printable
 from cuttlebone_abi import ErrorCode, Finish, Infer, InferDone, InferRequest, Message
 
 Verdict = Callable[[str], bool]
@@ -36,6 +37,7 @@ def carry_out_infer(command: Infer, scope: Scope, verdict: Verdict | None) -> In
     request = generation_request(command, scope, model, asks_verdict=verdict is not None)
     scope.budget.spend_infer_call()
     generation = model.generator.submit(request)
+    tell_if_loading(scope, model)
     scope.served_by = model.role
     started = scope.budget.elapsed_s
     try:
@@ -96,6 +98,12 @@ def granted_model(scope: Scope, command: str) -> Model:
             f"{command}: this spec grants no model; name one as `model:`",
         )
     return scope.model
+
+
+def tell_if_loading(scope: Scope, model: Model) -> None:
+    """Tell the watchers why nothing happens, if what was submitted waits for the model."""
+    if not model.generator.loaded:
+        scope.events.waiting(f"the model `{printable(model.role)}` to be loaded")
 
 
 def generation_request(

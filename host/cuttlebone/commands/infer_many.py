@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, assert_never
 
-from cuttlebone.commands.infer import generation_request, granted_model
-from cuttlebone.commands.scope import Scope
+from cuttlebone.commands.infer import generation_request, granted_model, tell_if_loading
+from cuttlebone.commands.scope import Model, Scope
 from cuttlebone.errors import CommandError
 from cuttlebone.inference.generation import (
     FailedGeneration,
@@ -31,7 +31,7 @@ LOOK_S: Final = 0.2
 
 def carry_out_infer_many(command: InferMany, scope: Scope) -> InferManyDone:
     """Generate side by side; raise CommandError, or JobError when the job ends with it."""
-    granted_model(scope, "infer_many")
+    model = granted_model(scope, "infer_many")
     if len(command.requests) > REQUESTS_MAX:
         raise CommandError(
             ErrorCode.INVALID_ARGUMENT,
@@ -41,9 +41,12 @@ def carry_out_infer_many(command: InferMany, scope: Scope) -> InferManyDone:
     generations: list[Generation | CommandError] = []
     try:
         generations.extend(
-            _submitted(command, scope, number) for number in range(len(command.requests))
+            _submitted(command, scope, model, number) for number in range(len(command.requests))
         )
-        with _stoppable(scope, [one for one in generations if isinstance(one, Generation)]) as live:
+        submitted = [one for one in generations if isinstance(one, Generation)]
+        if submitted:
+            tell_if_loading(scope, model)
+        with _stoppable(scope, submitted) as live:
             outcomes = [_outcome(one, scope, live) for one in generations]
     finally:
         for one in generations:
@@ -64,8 +67,9 @@ def carry_out_infer_many(command: InferMany, scope: Scope) -> InferManyDone:
     )
 
 
-def _submitted(command: InferMany, scope: Scope, number: int) -> Generation | CommandError:
-    model = granted_model(scope, "infer_many")
+def _submitted(
+    command: InferMany, scope: Scope, model: Model, number: int
+) -> Generation | CommandError:
     try:
         request = generation_request(
             command.requests[number], scope, model, asks_verdict=False, number=number

@@ -21,9 +21,16 @@ class EventSink(Protocol):
     def token(self, text: str) -> None:
         """Pass on a piece of generated text."""
 
+    def waiting(self, cause: str) -> None:
+        """Say what the job is waiting for."""
+
 
 class Generator(Protocol):
     """Where generations are submitted: an inference thread."""
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the model is there; if not, what is submitted waits for it, or is refused."""
 
     def submit(self, request: GenerationRequest) -> Generation:
         """Accept a generation; raise CommandError before anything is spent if it cannot be served."""

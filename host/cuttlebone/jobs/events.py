@@ -10,14 +10,14 @@ from functools import partial
 from typing import Protocol
 
 from cuttlebone.jobs.job import Job
-from cuttlebone_abi import Json
+from cuttlebone_abi import JobStatus, Json
 
 
 class EventKind(StrEnum):
     """What happened."""
 
     STATUS = "status"
-    """`{"status": …}`: the job moved on."""
+    """`{"status": …}`: the job moved on, or tells what it is waiting for."""
     PROGRESS = "progress"
     """What the guest emitted, as it is."""
     TOKEN = "token"  # noqa: S105  # a piece of text, not a password
@@ -98,3 +98,8 @@ class EventLog:
     def token(self, text: str) -> None:
         """Log a piece of generated text."""
         self._store.append(self._job, EventKind.TOKEN, {"text": text}, after=self._wake)
+
+    def waiting(self, cause: str) -> None:
+        """Log what the running job is waiting for."""
+        told = {"status": JobStatus.RUNNING, "waiting_for": cause}
+        self._store.append(self._job, EventKind.STATUS, told, after=self._wake)

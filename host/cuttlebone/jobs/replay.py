@@ -57,6 +57,9 @@ class _NoWatchers:
     def token(self, text: str) -> None:
         """Tell nobody."""
 
+    def waiting(self, cause: str) -> None:
+        """Tell nobody."""
+
 
 def replay(
     guest: Guest,

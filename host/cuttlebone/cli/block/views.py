@@ -36,6 +36,9 @@ class JobView(Protocol):
     def token(self, text: str) -> None:
         """Show a piece of generated text."""
 
+    def waiting(self, cause: str) -> None:
+        """Show what the job is waiting for."""
+
     def close(self) -> None:
         """End a line that is still open."""
 
@@ -50,6 +53,9 @@ class QuietView:
         """Leave it out."""
 
     def token(self, text: str) -> None:
+        """Leave it out."""
+
+    def waiting(self, cause: str) -> None:
         """Leave it out."""
 
     def close(self) -> None:
@@ -68,6 +74,9 @@ class JsonView:
 
     def token(self, text: str) -> None:
         """Leave it out: the event that ends a generation has them all."""
+
+    def waiting(self, cause: str) -> None:
+        """Leave it out: it is no message between host and guest."""
 
     def close(self) -> None:
         """Nothing is open."""
@@ -89,6 +98,10 @@ class ProgressView:
     def token(self, text: str) -> None:
         """Show a piece of generated text."""
         self._events.show("token", {"text": text})
+
+    def waiting(self, cause: str) -> None:
+        """Show what the job is waiting for."""
+        self._events.show("status", {"waiting_for": cause})
 
     def close(self) -> None:
         """End a line that is still open."""
@@ -126,6 +139,11 @@ class TraceView:
         """Show a piece of generated text, where the last one ended."""
         self._console.print(Text(shown(text), "italic"), end="", soft_wrap=True)
         self._in_text = True
+
+    def waiting(self, cause: str) -> None:
+        """Show what the job is waiting for."""
+        self.close()
+        self._console.print(Text(shown(f"… waiting for {cause}"), "dim"), soft_wrap=True)
 
     def close(self) -> None:
         """End a line that is still open."""
