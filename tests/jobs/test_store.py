@@ -313,6 +313,23 @@ def test_listings_are_filtered(store: JobStore) -> None:
     assert ids(JobFilter(label=("team", "y"))) == []
 
 
+def test_large_events_come_in_portions_and_none_is_left_out(store: JobStore) -> None:
+    accept(store, "a")
+    running = claimed(store)
+    for number in range(6):
+        append(store, running, EventKind.PROGRESS, [number, "x" * (300 << 10)])
+
+    portions = []
+    after = 2
+    while portion := store.events("a", after=after, limit=100):
+        portions.append(portion)
+        after = portion[-1].number
+
+    assert [event.number for portion in portions for event in portion] == list(range(3, 9))
+    if store.durable:
+        assert [len(portion) for portion in portions] == [4, 2]
+
+
 def test_an_attempt_that_is_over_adds_no_events(store: JobStore) -> None:
     accept(store, "a")
     running = claimed(store)

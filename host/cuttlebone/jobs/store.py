@@ -84,7 +84,10 @@ class JobStore(Protocol):
         """
 
     def events(self, job_id: str, *, after: int, limit: int) -> Sequence[JobEvent]:
-        """The events with numbers above `after`, in order, at most `limit`."""
+        """The events with numbers above `after`, in order, at most `limit`.
+
+        There may be fewer at a time where they are large, but none only if there are none.
+        """
 
     def count_events(self, job_id: str, kind: EventKind) -> int:
         """How many events of one kind the log of a job has."""

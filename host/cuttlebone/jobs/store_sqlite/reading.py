@@ -6,16 +6,21 @@ from pathlib import Path
 from typing import Final
 
 from cuttlebone.errors import OperatorError
+from cuttlebone.jobs.events import JobEvent
 from cuttlebone.jobs.job import Job, JobFilter
 from cuttlebone.jobs.journal import JournalEntry
 from cuttlebone.jobs.recorded import RecordedJob, recorded_job
-from cuttlebone.jobs.store_sqlite.rows import entry_of, job_of
+from cuttlebone.jobs.store_sqlite.rows import entry_of, event_of, job_of
 from cuttlebone.jobs.store_sqlite.schema import connect
 from cuttlebone.text import printable
 from cuttlebone_abi import JobStatus
 
 FILE_NAME: Final = "jobs.sqlite"
 """The database in a state folder."""
+
+EVENT_BYTES_READ_MAX: Final = 1 << 20
+"""What one read of an event log returns at most, but for the last event: a reader who stalls in the
+middle of it holds no more than that."""
 
 COUNT: Final = "select jobs from job_counts where status = ?"
 _PLACE: Final = "select rank, number from jobs where id = ? and status = 'queued'"
@@ -60,6 +65,24 @@ def position_in(connection: sqlite3.Connection, job_id: str) -> int | None:
         return int(waiting) - int(behind) - 1
     finally:
         connection.execute("commit")
+
+
+def events_in(
+    connection: sqlite3.Connection, job_id: str, *, after: int, limit: int
+) -> list[JobEvent]:
+    """The events with numbers above `after`, in order: at most `limit`, and fewer large ones."""
+    rows = connection.execute(
+        "select * from job_events where job = (select number from jobs where id = ?) "
+        "and number > ? order by number limit ?",
+        (job_id, after, limit),
+    )
+    events, size = [], 0
+    for row in rows:
+        events.append(event_of(row))
+        size += len(row["data"])
+        if size >= EVENT_BYTES_READ_MAX:
+            break
+    return events
 
 
 def journal_in(connection: sqlite3.Connection, job_id: str) -> list[JournalEntry]:

@@ -31,12 +31,13 @@ from cuttlebone.jobs.store_sqlite.deliveries import SqliteDeliveries
 from cuttlebone.jobs.store_sqlite.reading import (
     COUNT,
     FILE_NAME,
+    events_in,
     job_in,
     jobs_in,
     journal_in,
     position_in,
 )
-from cuttlebone.jobs.store_sqlite.rows import entry_row, event_of, job_of, microseconds, row_of
+from cuttlebone.jobs.store_sqlite.rows import entry_row, job_of, microseconds, row_of
 from cuttlebone.jobs.store_sqlite.schema import connect, open_database, truncate_log
 from cuttlebone.jobs.store_sqlite.writer import Change, Writer
 from cuttlebone.metrics import HostMetrics
@@ -199,12 +200,7 @@ class SqliteJobStore:
     def events(self, job_id: str, *, after: int, limit: int) -> Sequence[JobEvent]:
         """The events with numbers above `after`, in order, at most `limit`."""
         with self._reader() as reader:
-            rows = reader.execute(
-                "select * from job_events where job = (select number from jobs where id = ?) "
-                "and number > ? order by number limit ?",
-                (job_id, after, limit),
-            )
-            return [event_of(row) for row in rows]
+            return events_in(reader, job_id, after=after, limit=limit)
 
     def count_events(self, job_id: str, kind: EventKind) -> int:
         """How many events of one kind the log of a job has."""
