@@ -86,6 +86,9 @@ class Nobody:
     def token(self, text: str) -> None:
         """Drop it."""
 
+    def waiting(self, cause: str) -> None:
+        """Drop it."""
+
 
 def measure(quick: bool) -> Sequence[Row]:  # noqa: FBT001  # given by run_benchmark
     """Measure everything; `quick` takes fewer rounds, tokens and jobs."""
@@ -303,7 +306,9 @@ def served(
     path: Path, options: LlamaOptions, limits: BatchLimits | None = None
 ) -> Iterator[Served]:
     """Serve the demo model while the block runs."""
-    thread = InferenceThread(lambda _report: LlamaModel(path, options), limits=limits or BatchLimits())
+    thread = InferenceThread(
+        lambda _report: LlamaModel(path, options), limits=limits or BatchLimits()
+    )
     thread.start()
     thread.wait_until_settled(BOUND_S)
     try:
