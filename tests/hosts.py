@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from cuttlebone.assembly import Host, open_host_with
+from cuttlebone.assembly import Host, Modules, open_host_with
 from cuttlebone.endpoints.resident import ResidentModels, ServedModel
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.job import Job
@@ -36,14 +36,15 @@ def scripted_host(
     more: str = "",
     signature: Signature | None = None,
     on_token: Callable[[str], bool] | None = None,
+    sandbox: Modules | None = None,
     **settings: object,
 ) -> Iterator[Host]:
     """Run a host that serves one spec for each script, from `folder`."""
     for name in scripts:
         write_spec(folder, name, more)
     stated = Settings(specs=folder, grace_s=0.2).model_copy(update=settings)
-    sandbox = ScriptedSandbox(scripts, signature=signature, on_token=on_token)
-    with open_host_with(stated, sandbox, models or ResidentModels({})) as host:
+    scripted = ScriptedSandbox(scripts, signature=signature, on_token=on_token)
+    with open_host_with(stated, sandbox or scripted, models or ResidentModels({})) as host:
         yield host
 
 

@@ -14,7 +14,7 @@ from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.api.bounds import Bounds
 from cuttlebone.api.dependencies import subscribers_of
 from cuttlebone.api.subscribers import Subscribers
-from cuttlebone.assembly import Host
+from cuttlebone.assembly import Host, Modules
 from cuttlebone.endpoints.resident import ResidentModels
 from cuttlebone.testing import Script, ScriptedGuest
 from cuttlebone_abi import Json, Signature
@@ -137,6 +137,7 @@ def served(
     door: Door | None = None,
     body_bytes_max: int = BODY_BYTES_MAX,
     bounds: Bounds | None = None,
+    sandbox: Modules | None = None,
     **settings: object,
 ) -> Iterator[Api]:
     """Serve a host over HTTP while the block runs."""
@@ -147,6 +148,7 @@ def served(
         more=more,
         signature=signature,
         on_token=on_token,
+        sandbox=sandbox,
         **settings,
     )
     with host_of as host, listen("127.0.0.1", port) as listener:
