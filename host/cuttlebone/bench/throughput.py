@@ -49,6 +49,14 @@ class Throughput:
         return self.tokens_out / self.seconds
 
 
+def warm_up(thread: InferenceThread) -> None:
+    """Wait for the model and have one short generation, so that no round pays for first uses.
+
+    Raises OperatorError if the model cannot be served.
+    """
+    measure(thread, Load(1, prompt_words=4, max_tokens=4))
+
+
 def measure(
     thread: InferenceThread, load: Load, *, clock: Callable[[], float] = time.monotonic
 ) -> Throughput:
@@ -66,7 +74,7 @@ def measure(
             for number in range(load.concurrency)
         ]
     except CommandError as error:
-        raise OperatorError(error.message) from None
+        raise OperatorError(f"{error.message}; measure with shorter prompts or answers") from None
     outcomes = [_outcome(generation) for generation in generations]
     seconds = clock() - begun_s
     for outcome in outcomes:

@@ -5,7 +5,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final, Self, TypeAlias
 
 import structlog
 
@@ -47,7 +47,7 @@ class _Loaded:
 
 
 class InferenceThread:
-    """One model and the generations that it serves.
+    """One model and the generations that it serves, between `start` and `stop` or as a `with` block.
 
     Owned by whoever made it; `submit`, `counter`, `state` and `info` are for any thread. The
     model and the `Ticker` belong to the inference thread alone, except that prompts are made by
@@ -102,6 +102,13 @@ class InferenceThread:
             self._close(State(Phase.STOPPED))
         else:
             self._thread.join()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def submit(self, request: GenerationRequest) -> Generation:
         """Accept a request; raise CommandError before anything is spent.

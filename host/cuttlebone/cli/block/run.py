@@ -2,8 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -91,7 +90,7 @@ def run(
             settings = settings_with(isolation=isolation)
             with (
                 Sandbox(settings.cache_folder / "modules", isolation=settings.isolation) as sandbox,
-                _serving(_model(model, answers, settings)) as thread,
+                _model(model, answers, settings) as thread,
             ):
                 loaded = load(path, read or (), sandbox, settings.limits_max)
                 allowed = loaded.limits if narrowed is None else loaded.limits.narrowed(narrowed)
@@ -132,15 +131,6 @@ def _model(name: str | None, answers: dict[str, str], settings: Settings) -> Inf
     return InferenceThread(
         lambda _report: FakeModel(answers, context_tokens=CONTEXT_TOKENS, cells=2 * CONTEXT_TOKENS)
     )
-
-
-@contextmanager
-def _serving(thread: InferenceThread) -> Iterator[InferenceThread]:
-    thread.start()
-    try:
-        yield thread
-    finally:
-        thread.stop()
 
 
 def _view(*, traced: bool, as_json: bool) -> JobView:
