@@ -1,11 +1,12 @@
 """Callbacks through the API: who may be called, and what is shown of it."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from api.hosted import Api, served
+from api.hosted import BOUND_S, Api, served
 from receiving import Receiver, receiving
 
 
@@ -52,6 +53,56 @@ def test_a_job_without_a_callback_has_no_deliveries(api: Api) -> None:
     job = api.ended(api.submit("echo"))
     shown = api.http.get(f"/v1/jobs/{job['id']}/deliveries").json()
     assert shown == {"callback_url": None, "deliveries": []}
+
+
+def test_a_job_shows_its_callback_as_submitted_and_what_became_of_it(
+    api: Api, receiver: Receiver
+) -> None:
+    url = f"{receiver.url}/end?for=me"
+    job = api.submit("echo", "a", callback_url=url)
+    api.ended(job)
+    receiver.received()
+    states = []
+    for _ in range(2_000):
+        answer = api.http.get(job["links"]["self"])
+        states.append(answer.json()["callback_state"])
+        if states[-1] == "delivered":
+            break
+
+    assert (job["callback_url"], job["callback_state"]) == (url, None)
+    assert answer.json()["callback_url"] == url
+    assert set(states) <= {"pending", "delivered"}
+    assert states[-1] == "delivered"
+
+
+def test_a_job_whose_callback_arrives_has_changed(api: Api, receiver: Receiver) -> None:
+    arrive = threading.Event()
+    receiver.plan.append(lambda: 204 if arrive.wait(BOUND_S) else 500)
+    job = api.submit("echo", "a", callback_url=receiver.url)
+    api.ended(job)
+    receiver.received()
+    before = api.http.get(job["links"]["self"])
+    tag = {"If-None-Match": before.headers["ETag"]}
+    same = api.http.get(job["links"]["self"], headers=tag)
+
+    arrive.set()
+    statuses = (api.http.get(job["links"]["self"], headers=tag).status_code for _ in range(2_000))
+
+    assert before.json()["callback_state"] == "pending"
+    assert same.status_code == 304
+    assert 200 in statuses
+
+
+def test_a_job_without_a_callback_shows_none(api: Api) -> None:
+    job = api.ended(api.submit("echo"))
+    assert (job["callback_url"], job["callback_state"]) == (None, None)
+
+
+@pytest.mark.parametrize("user", ["me@", "me:secret@", ":secret@"])
+def test_a_callback_with_a_user_in_it_is_refused(api: Api, receiver: Receiver, user: str) -> None:
+    url = receiver.url.replace("://", f"://{user}")
+    answer = api.http.post("/v1/jobs", json={"spec": "echo", "input": 1, "callback_url": url})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_body")
 
 
 def test_deliveries_of_an_unknown_job_are_unknown(api: Api) -> None:

@@ -42,7 +42,7 @@ async def follow_job(
     ] = None,
 ) -> AsyncIterator[ServerSentEvent]:
     """Send a snapshot of the job, then its events; end after the result."""
-    place = await run_in_threadpool(service.place, job)
+    snapshot = await run_in_threadpool(job_resource, service, job)
     start = after if last_event_id is None else last_event_id
-    async for event in event_stream(service, subscription, job_resource(job, place), job.id, start):
+    async for event in event_stream(service, subscription, snapshot, job.id, start):
         yield event

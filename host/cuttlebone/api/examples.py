@@ -83,6 +83,8 @@ _QUEUED: Final[dict[str, Json]] = {
     **_SUMMARY,
     "queue": {"position": 2, "waiting_for": "a free job thread"},
     "progress": None,
+    "callback_url": None,
+    "callback_state": None,
     "limits": _LIMITS,
     "accounting": None,
     "envelope": None,
@@ -102,6 +104,8 @@ _COMPLETED: Final[dict[str, Json]] = {
     "status": "completed",
     "finished_at": "2026-01-31T09:30:04.374000Z",
     "progress": {"merge": 1, "sentences": 5},
+    "callback_url": "https://hooks.example.org/jobs",
+    "callback_state": "delivered",
     "accounting": {
         "queue_ms": 1375,
         "guest_ms": 12,

@@ -80,6 +80,11 @@ class JobResource(JobSummary):
 
     queue: QueueResource | None = Field(description="While the job is queued.")
     progress: Json = Field(description="What the block emitted last.")
+    callback_url: str | None = Field(description="Where its end is told, as it was submitted.")
+    callback_state: str | None = Field(
+        description="When the job has ended, if it has a callback: `pending`, `delivered` or "
+        "`abandoned`."
+    )
     limits: Limits = Field(description="What the job may use: spec, request and host together.")
     accounting: AccountingResource | None = Field(description="When the job has ended.")
     envelope: Envelope | None = Field(description="When the job has ended.")

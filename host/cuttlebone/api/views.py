@@ -26,8 +26,9 @@ from cuttlebone.api.resources import (
 )
 from cuttlebone.jobs.answers import KnownBlock, ModelStatus
 from cuttlebone.jobs.blocks import DIGEST_PREFIX
+from cuttlebone.jobs.callbacks.delivery import DeliveryState
 from cuttlebone.jobs.catalog import LoadedSpec
-from cuttlebone.jobs.job import Job, QueuePlace
+from cuttlebone.jobs.job import Job
 from cuttlebone.jobs.service import JobService
 from cuttlebone_abi import JobStatus, dump_json
 
@@ -95,17 +96,27 @@ def job_summary(job: Job) -> JobSummary:
     )
 
 
-def job_resource(job: Job, place: QueuePlace | None) -> JobResource:
-    """Show a job; `place` is where it stands if it is queued."""
+def job_resource(service: JobService, job: Job) -> JobResource:
+    """Show a job, with where it stands while it is queued, and what became of its callback."""
+    place = service.place(job) if job.status is JobStatus.QUEUED else None
     accounting = job.accounting
     return JobResource(
         **dict(job_summary(job)),
         queue=None if place is None else QueueResource.model_validate(place),
         progress=job.progress,
+        callback_url=job.callback_url,
+        callback_state=_callback_state(service, job),
         limits=job.limits,
         accounting=None if accounting is None else AccountingResource.model_validate(accounting),
         envelope=job.envelope,
     )
+
+
+def _callback_state(service: JobService, job: Job) -> DeliveryState | None:
+    if job.callback_url is None or not job.status.final:
+        return None
+    deliveries = service.deliveries(job.id)
+    return deliveries[0].state if deliveries else None
 
 
 def job_answer(
@@ -113,8 +124,7 @@ def job_answer(
 ) -> ExactJson:
     """Answer with a job as it stands, and say when to look again."""
     again = {} if job.status.final else {"Retry-After": str(RETRY_AFTER_S)}
-    place = service.place(job) if job.status is JobStatus.QUEUED else None
-    return ExactJson(job_resource(job, place), status, {**again, **(headers or {})})
+    return ExactJson(job_resource(service, job), status, {**again, **(headers or {})})
 
 
 def spec_resource(loaded: LoadedSpec) -> SpecResource:

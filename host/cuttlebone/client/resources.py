@@ -41,6 +41,9 @@ class JobResource(BaseModel):
     expires_at: datetime | None = None
     """A job that still waits then ends as `timeout`."""
     record: str = "digests"
+    callback_url: str | None = None
+    callback_state: str | None = None
+    """`pending`, `delivered` or `abandoned`; when final, if there is a callback."""
     cancel_requested: bool = False
     accounting: dict[str, int | None] | None = None
     """Where the time went and what the guest used, units in the names; when final."""
