@@ -100,6 +100,19 @@ def test_results_come_in_the_order_of_the_requests(thread: InferenceThread, gran
     assert envelope.usage.tokens_out == sum(result["tokens_out"] for result in event["results"])
 
 
+def test_a_field_that_is_not_served_is_refused_by_name_for_its_request_alone(
+    thread: InferenceThread, grants: Grants
+) -> None:
+    sees = {"prompt": "x", "max_tokens": 1, "images": [1]}
+    reads = {"prompt": "count", "max_tokens": 20}
+    event, _ = run({"cmd": "infer_many", "requests": [sees, reads]}, scope(thread, grants))
+
+    refused, served = event["results"]
+    assert refused["error"]["code"] == ErrorCode.UNSUPPORTED
+    assert "`images`" in refused["error"]["message"]
+    assert served["text"] == "one two three"
+
+
 def test_what_the_prompts_begin_with_is_evaluated_once(
     thread: InferenceThread, grants: Grants, model: FakeModel
 ) -> None:

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.inference.generation import Generation, GenerationRequest, Outcome, Piece, Turn
+from cuttlebone.inference.generation import (
+    FailedGeneration,
+    Generation,
+    GenerationRequest,
+    Outcome,
+    Piece,
+    Turn,
+)
 from cuttlebone.inference.llama import LlamaOptions
 from cuttlebone.inference.llama.loading import open_model
 from cuttlebone.inference.sequence import BatchLimits
@@ -43,6 +50,13 @@ def collect(generation: Generation) -> tuple[list[str], Outcome]:
                     generation.verdict(stop=False)
             case outcome:
                 return pieces, outcome
+
+
+def failure(generation: Generation) -> FailedGeneration:
+    """The outcome of a generation that has to fail."""
+    outcome = collect(generation)[1]
+    assert isinstance(outcome, FailedGeneration), outcome
+    return outcome
 
 
 def count(thread: InferenceThread, request: GenerationRequest) -> int:

@@ -19,9 +19,7 @@ from cuttlebone.inference.generation import (
 )
 from cuttlebone.inference.llama import LlamaModel, LlamaOptions, default_threads
 from cuttlebone.inference.llama.loading import open_model, sha256_of
-from cuttlebone.inference.llama.trial import try_out
 from cuttlebone.inference.model import DecodeFailed, Run, Slot, Token
-from cuttlebone.inference.progress import LoadAborted
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone_abi import ErrorCode, Finish, Json, load_json
 from inference.conftest import ask, collect, count
@@ -324,49 +322,6 @@ def test_a_broken_model_file_is_refused_after_its_trial_and_harms_nobody(
     broken.write_bytes(data)
     with pytest.raises(OperatorError, match=r"broken\.gguf"):
         open_model(broken, SMALL, trials=tmp_path)
-
-
-def test_a_load_reports_what_part_of_the_weights_is_read(demo_model: Path, trials: Path) -> None:
-    told: list[float] = []
-
-    def report(done: float) -> bool:
-        told.append(done)
-        return True
-
-    open_model(demo_model, SMALL, trials=trials, report=report).close()
-    assert (told[0], told[-1]) == (0.0, 1.0)
-    assert told == sorted(told)
-    assert len({round(done, 1) for done in told}) > 5
-
-
-def test_a_load_that_nobody_wants_any_more_ends_where_it_is(demo_model: Path, trials: Path) -> None:
-    told: list[float] = []
-
-    def report(done: float) -> bool:
-        told.append(done)
-        return done < 0.3
-
-    with pytest.raises(LoadAborted):
-        open_model(demo_model, SMALL, trials=trials, report=report)
-    assert 0.3 <= told[-1] < 0.6
-
-
-def test_a_fault_in_a_report_comes_out_of_the_load(demo_model: Path, trials: Path) -> None:
-    def report(done: float) -> bool:
-        if done > 0:
-            raise ZeroDivisionError
-        return True
-
-    with pytest.raises(ZeroDivisionError):
-        open_model(demo_model, SMALL, trials=trials, report=report)
-
-
-def test_a_digest_and_a_trial_that_nobody_wants_any_more_end_too(demo_model: Path) -> None:
-    with pytest.raises(LoadAborted):
-        sha256_of(demo_model, lambda _done: False)
-    looks = iter([True, False])
-    with pytest.raises(LoadAborted):
-        try_out(demo_model, SMALL, lambda _done: next(looks))
 
 
 def test_a_closed_model_refuses_what_other_threads_still_ask(

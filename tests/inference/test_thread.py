@@ -7,28 +7,19 @@ import pytest
 
 from cuttlebone.errors import CommandError, OperatorError
 from cuttlebone.inference.generation import (
-    FailedGeneration,
     Finished,
-    Generation,
     JsonSchema,
     Piece,
 )
 from cuttlebone.inference.model import Model
-from cuttlebone.inference.progress import Phase, Report, State, go_on
+from cuttlebone.inference.progress import Phase, Report
 from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.thread import DEATHS_MAX, InferenceThread
 from cuttlebone.testing import FakeModel
 from cuttlebone_abi import ErrorCode, Finish
-from inference.conftest import BOUND_S, ask, collect, serving
+from inference.conftest import BOUND_S, ask, collect, failure, serving
 
 STORY = {"story": "Once upon a time there was a fox"}
-
-
-def failure(generation: Generation) -> FailedGeneration:
-    """The outcome of a generation that has to fail."""
-    outcome = collect(generation)[1]
-    assert isinstance(outcome, FailedGeneration), outcome
-    return outcome
 
 
 def submit_until_refused(thread: InferenceThread) -> None:
@@ -147,72 +138,6 @@ def test_what_was_submitted_while_loading_is_served_or_refused_once_the_model_is
     assert isinstance(collect(fits)[1], Finished)
     assert failure(too_long).code is ErrorCode.CONTEXT_OVERFLOW
     thread.stop()
-
-
-def test_a_load_shows_how_far_it_is() -> None:
-    halfway, may_load = threading.Event(), threading.Event()
-
-    def load(report: Report) -> Model:
-        assert report(0.5)
-        halfway.set()
-        assert may_load.wait(BOUND_S)
-        return FakeModel()
-
-    thread = InferenceThread(load)
-    before = thread.state
-    thread.start()
-    assert halfway.wait(BOUND_S)
-    during = thread.state
-    may_load.set()
-    after = thread.wait_until_settled(BOUND_S)
-    thread.stop()
-    assert [before, during, after] == [
-        State(Phase.LOADING, progress=0.0),
-        State(Phase.LOADING, progress=0.5),
-        State(Phase.READY),
-    ]
-
-
-def test_stopping_aborts_a_load_at_its_next_report() -> None:
-    begun = threading.Event()
-
-    def load(report: Report) -> Model:
-        while True:
-            go_on(report, 0.5)
-            begun.set()
-
-    thread = InferenceThread(load)
-    thread.start()
-    waiting = thread.submit(ask())
-    assert begun.wait(BOUND_S)
-    thread.stop()
-    assert failure(waiting).code is ErrorCode.CANCELLED
-    assert thread.state == State(Phase.STOPPED)
-
-
-def test_a_thread_that_starts_again_after_a_bug_says_so_while_it_loads() -> None:
-    again, may_load = threading.Event(), threading.Event()
-    models: list[FakeModel] = []
-
-    def load(_report: Report) -> Model:
-        if models:
-            again.set()
-            assert may_load.wait(BOUND_S)
-        models.append(FakeModel())
-        return models[-1]
-
-    thread = InferenceThread(load)
-    thread.start()
-    collect(thread.submit(ask()))
-    models[0].break_down(RuntimeError("a bug"))
-    failure(thread.submit(ask()))
-    assert again.wait(BOUND_S)
-    state = thread.state
-    may_load.set()
-    collect(thread.submit(ask()))
-    thread.stop()
-    assert (state.phase, state.progress) == (Phase.LOADING, 0.0)
-    assert "a bug" in state.reason
 
 
 def test_a_generation_that_waits_for_loading_is_cancelled_at_once() -> None:
