@@ -1,9 +1,14 @@
 """The page for operators: what it says can be done is done here."""
 
 import re
+import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
+
+import pytest
 
 from cuttlebone.jobs.store_sqlite import SqliteJobStore
 from cuttlebone.settings import Settings
@@ -32,6 +37,25 @@ def test_the_unit_sets_only_what_there_is_to_set() -> None:
     stated = set(re.findall(r"CUTTLEBONE_(\w+)=", PAGE))
     assert stated
     assert stated <= {name.upper() for name in Settings.model_fields}
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_finds_no_fault_with_the_unit(tmp_path: Path) -> None:
+    (unit,) = re.findall(r"^```ini\n(\[Unit\]\n.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    file = tmp_path / "cuttlebone.service"
+    # It looks whether the program is there.
+    file.write_text(unit.replace("/opt/cuttlebone/bin/cuttlebone", sys.executable))
+
+    verified = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", file],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert sys.executable in file.read_text()
+    assert (verified.returncode, verified.stdout, verified.stderr) == (0, "", "")
 
 
 def test_the_page_says_the_delays_that_there_are() -> None:
