@@ -15,7 +15,7 @@ from guest_examples.modules import Compile, OpenGuest
 
 @pytest.fixture(scope="session")
 def compile_c(tmp_path_factory: pytest.TempPathFactory) -> Compile:
-    """Compiles a source as the examples are compiled, with all warnings as errors."""
+    """Compiles a C source as `cuttlebone block build` does, with all warnings as errors."""
     return partial(build_source, into=tmp_path_factory.mktemp("modules"))
 
 

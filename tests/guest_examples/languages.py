@@ -3,17 +3,17 @@
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from cuttlebone.blocks.building import Tools, c_command
 from cuttlebone.blocks.folder import Language
 from cuttlebone.blocks.rust import TARGET, find_rust
 from cuttlebone.errors import OperatorError
-from guest_examples.modules import BUILD, ROOT
+from guest_examples.modules import ROOT
 
 EXAMPLES = ROOT / "guest-examples"
 MIRRORS = ROOT / "tests" / "sdk"
@@ -48,9 +48,10 @@ def _missing(language: Language) -> str | None:
 
 
 def build_source(source: Path, into: Path) -> bytes:
-    """Build a C block as the examples are built, with all warnings as errors."""
-    run_compiler([sys.executable, str(BUILD), "--into", str(into), str(source)], into)
-    return (into / source.name).with_suffix(".wasm").read_bytes()
+    """Build a C block, the only source of its folder, with all warnings as errors."""
+    output = (into / source.name).with_suffix(".wasm")
+    run_compiler([*c_command(source.parent, output, Tools()), "-std=c11", "-Werror"], source.parent)
+    return output.read_bytes()
 
 
 def build_crate(folder: Path, name: str) -> bytes:

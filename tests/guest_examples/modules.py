@@ -1,4 +1,4 @@
-"""Where the C examples are built, and the types of the fixtures that build and open them."""
+"""Where the repository is, and the types of the fixtures that build and open modules."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 from cuttlebone.sandbox import Guest
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "guest-examples" / "c" / "build.py"
 
 Compile = Callable[[Path], bytes]
 OpenGuest = Callable[..., Guest]

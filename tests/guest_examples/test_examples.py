@@ -14,7 +14,7 @@ from cuttlebone.blocks.suite import BOTH_MODES, read_suite
 from cuttlebone.blocks.trial import trial_settings
 from cuttlebone.settings import Isolation, Settings
 from guest_examples.languages import EXAMPLES, MIRRORS, examples, need
-from guest_examples.modules import ROOT
+from guest_examples.modules import ROOT, Compile
 
 REPRODUCIBLE = {Language.C, Language.ZIG, Language.ASSEMBLYSCRIPT}
 """Languages whose compiler is pinned. Rust's is whatever a machine has, so its modules only behave alike."""
@@ -75,6 +75,11 @@ def test_the_committed_module_is_what_its_source_builds_to(
     else:
         verdicts = list(read_suite(copy, settings).run([Isolation.THREAD]))
         assert {one.case: one.difference for one in verdicts if not one.ok} == {}
+
+
+@pytest.mark.parametrize("folder", examples(Language.C), ids=lambda folder: folder.name)
+def test_an_example_in_c_compiles_without_a_warning(folder: Path, compile_c: Compile) -> None:
+    assert compile_c(folder / f"{folder.name}.c")
 
 
 @each_example

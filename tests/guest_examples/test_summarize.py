@@ -17,7 +17,7 @@ from cuttlebone.sandbox import Guest, Sandbox
 from cuttlebone.settings import Settings
 from cuttlebone.testing import FakeModel
 from cuttlebone_abi import Completed, Envelope, Failed, Json, dump_json, load_json
-from guest_examples.modules import ROOT, Compile, OpenGuest
+from guest_examples.modules import ROOT, OpenGuest
 from hosts import ended
 
 EXAMPLE = ROOT / "guest-examples" / "c" / "summarize"
@@ -75,13 +75,6 @@ def result_of(envelope: Envelope) -> dict[str, Json]:
 def failure_of(envelope: Envelope) -> tuple[str, str]:
     assert isinstance(envelope, Failed), envelope
     return envelope.error.code, envelope.error.message
-
-
-def test_the_committed_module_is_what_its_source_builds_to(
-    folder: Path, compile_c: Compile
-) -> None:
-    # In another folder: no path may get into the module.
-    assert compile_c(folder / "summarize.c") == (EXAMPLE / "summarize.wasm").read_bytes()
 
 
 def test_the_demo_text_is_summed_up_window_by_window(run_example: RunExample) -> None:
