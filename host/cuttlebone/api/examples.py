@@ -39,12 +39,15 @@ ENVELOPES: Final[Mapping[str, Json]] = MappingProxyType(
     {
         "completed": {
             "status": "completed",
-            "result": {"summary": "The tide mill still grinds.", "windows": 5, "bytes": 4225},
+            "result": {"summary": "The tide mill still grinds.", "windows": 4, "bytes": 4225},
             "usage": _USAGE,
         },
         "failed": {
             "status": "failed",
-            "error": {"code": "timeout", "message": "time_ms: the job ran for 30000 ms"},
+            "error": {
+                "code": "timeout",
+                "message": "time_ms: the job ran for 30000 ms without an end",
+            },
             "usage": _USAGE,
         },
         "cancelled": {
@@ -103,7 +106,7 @@ _COMPLETED: Final[dict[str, Json]] = {
     **_RUNNING,
     "status": "completed",
     "finished_at": "2026-01-31T09:30:04.374000Z",
-    "progress": {"merge": 1, "sentences": 5},
+    "progress": {"merge": 1, "sentences": 4},
     "callback_url": "https://hooks.example.org/jobs",
     "callback_state": "delivered",
     "accounting": {
@@ -131,7 +134,7 @@ JOB_PAGE: Final[Json] = {"jobs": [_SUMMARY], "cursor": "eyJiZWZvcmUiOiIzZjBjIn0"
 EVENTS: Final = (
     'event: snapshot\ndata: {"id":"3f0c…","status":"running",…}\n\n'
     'event: status\ndata: {"status":"queued"}\nid: 1\n\n'
-    'event: status\ndata: {"status":"running"}\nid: 2\n\n'
+    'event: status\ndata: {"status":"running","attempt":1}\nid: 2\n\n'
     'event: progress\ndata: {"window":1,"offset":0,"len":1021,"file_len":4225}\nid: 3\n\n'
     'event: token\ndata: {"text":"The"}\nid: 4\n\n'
     ": ping\n\n"

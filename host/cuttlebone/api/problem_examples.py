@@ -14,7 +14,8 @@ PROBLEM_DETAILS: Final[Mapping[ProblemCode, str]] = MappingProxyType(
         ProblemCode.MALFORMED_JSON: "not valid JSON: expected value at line 1 column 9",
         ProblemCode.INVALID_BODY: "/inputs: unknown key; did you mean `input`?",
         ProblemCode.SCHEMA_VALIDATION_FAILED: (
-            'the input does not fit the spec `summarize`: "path" is a required property'
+            "the input does not fit the spec `summarize`: (the whole input): "
+            '"path" is a required property'
         ),
         ProblemCode.UNSUPPORTED_MEDIA_TYPE: (
             "send the body as `Content-Type: application/json`, not as 'text/plain'"
@@ -62,7 +63,8 @@ PROBLEM_DETAILS: Final[Mapping[ProblemCode, str]] = MappingProxyType(
             "send the file whose digest stands in the path"
         ),
         ProblemCode.BLOCK_REFUSED: (
-            "this is no usable block: it imports `env.abort`; a block may import nothing"
+            "this is no usable block: imports the function `env.abort`, but a block has no "
+            "imports: AssemblyScript: compile with --use abort="
         ),
         ProblemCode.UNAUTHENTICATED: (
             "this host asks for a token; send it as `Authorization: Bearer …` "
@@ -84,7 +86,10 @@ PROBLEM_DETAILS: Final[Mapping[ProblemCode, str]] = MappingProxyType(
             "the operator of this host has to mend this: "
             "the specs folder specs cannot be read: No such file or directory"
         ),
-        ProblemCode.STORE_UNAVAILABLE: "the disk of this host is full; nothing was accepted",
+        ProblemCode.STORE_UNAVAILABLE: (
+            "this host cannot keep anything now: database or disk is full; "
+            "nothing was changed, try again later"
+        ),
         ProblemCode.INTERNAL: "a fault of the host; its log has the details under 5c1d0f3a9b7e",
     }
 )

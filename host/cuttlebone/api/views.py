@@ -30,7 +30,7 @@ from cuttlebone.jobs.callbacks.delivery import DeliveryState
 from cuttlebone.jobs.catalog import LoadedSpec
 from cuttlebone.jobs.job import Job
 from cuttlebone.jobs.service import JobService
-from cuttlebone_abi import JobStatus, dump_json
+from cuttlebone_abi import JobStatus, Signature, dump_json
 
 RETRY_AFTER_S: Final = 1
 """When to look again at a job that has not ended."""
@@ -135,9 +135,7 @@ def spec_resource(loaded: LoadedSpec) -> SpecResource:
         description=spec.description,
         model=spec.model,
         block=BlockResource.model_validate(block),
-        signature=SignatureResource(
-            input=str(block.signature.input), output=str(block.signature.output)
-        ),
+        signature=_signature_resource(block.signature),
         input_schema=loaded.input_schema,
         output_schema=loaded.output_schema,
         limits=loaded.limits,
@@ -154,9 +152,7 @@ def block_resource(known: KnownBlock) -> KnownBlockResource:
         digest=block.digest,
         size_bytes=block.size_bytes,
         abi_version=block.abi_version,
-        signature=SignatureResource(
-            input=str(block.signature.input), output=str(block.signature.output)
-        ),
+        signature=_signature_resource(block.signature),
         uploaded=known.uploaded,
         specs=known.specs,
         links=BlockLinks(self=f"/v1/blocks/{block.digest.removeprefix(DIGEST_PREFIX)}"),
@@ -178,3 +174,7 @@ def model_resource(status: ModelStatus) -> ModelResource:
         file=status.file,
         context_tokens=status.context_tokens,
     )
+
+
+def _signature_resource(signature: Signature) -> SignatureResource:
+    return SignatureResource(input=str(signature.input), output=str(signature.output))
