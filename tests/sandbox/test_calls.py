@@ -6,8 +6,9 @@ from typing import TypeAlias
 import pytest
 import wasmtime
 
-from cuttlebone.sandbox.calls import Calls, NativeCalls, PublicCalls
+from cuttlebone.sandbox.calls import Calls, NativeCalls
 from cuttlebone.sandbox.engine import new_engine
+from sandbox.public_calls import PublicCalls
 
 WAT = """(module
   (memory (export "memory") 1)

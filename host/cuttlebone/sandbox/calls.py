@@ -1,8 +1,8 @@
-"""Calls into one wasm instance, twice: through wasmtime's C API, and through its public Python API.
+"""Calls into one wasm instance through wasmtime's C API.
 
-The public call costs 35 to 160 µs, most of it in wrapping types; the C API through the same
-package's bindings costs 1 to 2 µs. `NativeCalls` is what runs; `PublicCalls` says in plain
-wasmtime-py what it must do, and the tests hold both to the same answers.
+A call by the public Python API costs 35 to 160 µs, most of it in wrapping types; the C API through
+the same package's bindings costs 1 to 2 µs. What `NativeCalls` must do stands in plain wasmtime-py
+in `tests/sandbox/public_calls.py`, and the tests hold both to the same answers.
 
 Addresses are checked by `cuttlebone.sandbox.instance`, against `memory_bytes()`, which it asks
 after every call that may have grown the memory.
@@ -10,7 +10,7 @@ after every call that may have grown the memory.
 
 from collections.abc import Callable
 from ctypes import POINTER, addressof, byref, c_ubyte
-from typing import Protocol
+from typing import Final, Protocol
 
 import wasmtime
 from wasmtime import _bindings
@@ -21,7 +21,7 @@ from wasmtime._extern import wrap_extern
 WasmFunction = Callable[..., int]
 """Takes u32 arguments, returns a u32 (0 for a function without result); raises wasmtime's errors."""
 
-_U32 = 0xFFFFFFFF
+U32_MASK: Final = 0xFFFFFFFF
 
 
 class Calls(Protocol):
@@ -41,7 +41,7 @@ class Calls(Protocol):
 
 
 class NativeCalls:
-    """The fast one. Keeps store and instance alive; useless once the store is closed.
+    """Keeps store and instance alive; useless once the store is closed.
 
     Invariant: `_view` covers the memory as it was when last looked at, never more. A memory never
     shrinks, and engine settings reserve its whole address space, so it never moves either.
@@ -83,7 +83,7 @@ class NativeCalls:
                 raise wasmtime.WasmtimeError._from_ptr(error)  # noqa: SLF001  # takes ownership
             if trap:
                 raise wasmtime.Trap._from_ptr(trap)  # noqa: SLF001  # takes ownership
-            return slot.i32 & _U32
+            return slot.i32 & U32_MASK
 
         return invoke
 
@@ -112,45 +112,3 @@ class NativeCalls:
             self._context, byref(instance), encoded, len(encoded), byref(item)
         )
         return wrap_extern(item) if found else None
-
-
-class PublicCalls:
-    """The same in wasmtime's public API: the reference that the tests compare with."""
-
-    def __init__(self, store: wasmtime.Store, instance: wasmtime.Instance) -> None:
-        self._store = store
-        self._exports = instance.exports(store)
-        memory = self._exports["memory"]
-        if not isinstance(memory, wasmtime.Memory):
-            raise KeyError("memory")
-        self._memory = memory
-
-    def function(self, name: str, arity: int) -> WasmFunction | None:
-        """The exported function `name`, or None if there is none."""
-        found = self._exports.get(name)
-        if not isinstance(found, wasmtime.Func):
-            return None
-        function = found
-
-        def invoke(*arguments: int) -> int:
-            result = function(self._store, *(_signed(value) for value in arguments[:arity]))
-            return (result or 0) & _U32
-
-        return invoke
-
-    def memory_bytes(self) -> int:
-        """Current size of the memory."""
-        return self._memory.data_len(self._store)
-
-    def read(self, address: int, length: int) -> bytes:
-        """A copy of a range that lies in the memory."""
-        return bytes(self._memory.read(self._store, address, address + length))
-
-    def write(self, address: int, data: bytes) -> None:
-        """Copy `data` to a range that lies in the memory."""
-        if data:
-            self._memory.write(self._store, data, address)
-
-
-def _signed(value: int) -> int:
-    return value - (1 << 32) if value & 0x80000000 else value
