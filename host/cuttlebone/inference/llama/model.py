@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from cuttlebone.errors import OperatorError
 from cuttlebone.inference.generation import Constraint, Sampling
 from cuttlebone.inference.llama.batch import Batch
 from cuttlebone.inference.llama.constrained import LlamaForm, Mask, compile_form
+from cuttlebone.inference.llama.parallelism import Parallelism
 from cuttlebone.inference.llama.samplers import Candidates, Chain, Greedy
 from cuttlebone.inference.llama.vocabulary import Vocabulary
 from cuttlebone.inference.llama.weights import load_weights
@@ -47,7 +49,7 @@ class LlamaOptions:
     cells_per_context_token: int = 2
     """How many sequences of full length the memory holds."""
     threads: int | None = None
-    """None is one for each core, less one when there are more than two."""
+    """At most; None is one for each core, less one when there are more than two."""
     extra_buffers: bool = True
     """Weights rearranged for the instructions of this processor, where llama.cpp knows how."""
 
@@ -98,6 +100,7 @@ class LlamaModel:
         self._context = self._open_context(path, options, cells)
         self._memory = llama_cpp.llama_get_memory(self._context)
         self._batch = Batch(BATCH_TOKENS_MAX)
+        self._parallelism = Parallelism(options.threads or default_threads())
         recurrent = llama_cpp.llama_model_is_recurrent(
             self._model
         ) or llama_cpp.llama_model_is_hybrid(self._model)
@@ -173,9 +176,14 @@ class LlamaModel:
         """Evaluate one batch; the row of a run is the index of its last token in the batch."""
         self._check_runs(runs)
         rows = self._batch.fill(runs)
+        threads = self._parallelism.threads
+        llama_cpp.llama_set_n_threads(self._context, threads, threads)
+        begun_s = time.perf_counter()
         answer = llama_cpp.llama_decode(self._context, self._batch.struct)
+        took_s = time.perf_counter() - begun_s
         if answer != 0:
             raise DecodeFailed(f"llama.cpp could not evaluate a batch (llama_decode: {answer})")
+        self._parallelism.took(self._batch.struct.n_tokens, took_s)
         return rows
 
     def logits(self, row: int) -> npt.NDArray[np.float32]:
