@@ -4,7 +4,6 @@ The disk is a small tmpfs, which only root can mount.
 """
 
 import os
-import subprocess
 import threading
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from api.hosted import Api, served
+from crash.disks import Disk, fill_by_submitting, mounted
 from cuttlebone.errors import OperatorError
 from cuttlebone.jobs.events import EventKind
 from cuttlebone.jobs.job import Submission
@@ -28,41 +28,13 @@ Commands = Generator[Json | bytes, dict[str, Any], None]
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
 
-DISK_BYTES = 2 << 20
-SUBMISSIONS_MAX = 1_000
 PIECE: Json = {"text": "x" * 2_000}
-
-
-class Disk:
-    """A mounted disk, and a file on it that takes all its room."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._ballast = folder / "ballast"
-
-    def fill(self) -> None:
-        """Leave no room."""
-        with self._ballast.open("wb", buffering=0) as file:
-            try:
-                while file.write(b"\0" * 4096):
-                    pass
-            except OSError:
-                return
-
-    def free(self) -> None:
-        """Give the room back."""
-        self._ballast.unlink()
 
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Disk]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", folder], check=True
-    )
-    yield Disk(folder)
-    subprocess.run(["umount", "--lazy", folder], check=True)
+    with mounted(tmp_path / "disk") as made:
+        yield made
 
 
 def echo(_guest: ScriptedGuest, value: Json) -> Commands:
@@ -94,20 +66,6 @@ def gated(disk: Disk, tmp_path: Path) -> Iterator[tuple[Api, Gated]]:
         yield api, script
 
 
-def fill_by_submitting(api: Api) -> list[str]:
-    """Submit until the disk is full; return what was accepted."""
-    accepted: list[str] = []
-    for number in range(SUBMISSIONS_MAX):
-        answer = api.http.post("/v1/jobs", json={"spec": "echo", "input": f"{number} {'y' * 3000}"})
-        if answer.status_code == 507:
-            assert answer.json()["code"] == "store_unavailable"
-            assert answer.headers["Retry-After"]
-            return accepted
-        assert answer.status_code == 202, answer.text
-        accepted.append(answer.json()["id"])
-    raise AssertionError(f"{SUBMISSIONS_MAX} submissions did not fill the disk")
-
-
 def test_a_submitter_is_refused_and_nothing_accepted_is_missing(
     gated: tuple[Api, Gated], disk: Disk
 ) -> None:
@@ -115,7 +73,7 @@ def test_a_submitter_is_refused_and_nothing_accepted_is_missing(
     running = api.submit("gated")
     api.emitted(running, "waiting")
     disk.fill()
-    accepted = fill_by_submitting(api)
+    accepted = fill_by_submitting(api.http)
     script.gate.set()
     disk.free()
 
