@@ -1,7 +1,7 @@
 """Real hosts behind a real HTTP server on a free loopback port, with guests that are Python scripts."""
 
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +16,10 @@ from cuttlebone.api.dependencies import subscribers_of
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.assembly import Host, Modules
 from cuttlebone.endpoints.resident import ResidentModels
-from cuttlebone.testing import Script, ScriptedGuest
+from cuttlebone.testing import Commands, Script, ScriptedGuest
 from cuttlebone_abi import Json, Signature
 from hosts import scripted_host
 
-Commands = Generator[Json | bytes, dict[str, Any], None]
 BOUND_S: Final = 20.0
 BODY_BYTES_MAX: Final = 4096
 VERSION: Final = "1.2.3"

@@ -12,12 +12,12 @@ import httpx
 import pytest
 import structlog
 
-from api.hosted import BOUND_S, SCRIPTS, Api, Commands, served
+from api.hosted import BOUND_S, SCRIPTS, Api, served
 from api.raw import GET, connected, rest
 from cuttlebone.api import HttpServer, create_app, listen, listen_unix
 from cuttlebone.api.bounds import BYTES_PER_S_MIN, Bounds, Pace, connections_possible
 from cuttlebone.api.dependencies import subscribers_of
-from cuttlebone.testing import ScriptedGuest
+from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Json
 
 HEAD = b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from httpx_sse import ServerSentEvent, connect_sse
 
-from api.hosted import BOUND_S, SCRIPTS, Api, Commands, Gate, served
+from api.hosted import BOUND_S, SCRIPTS, Api, Gate, served
 from cuttlebone.api.following import event_stream
 from cuttlebone.api.resources import Health
 from cuttlebone.api.subscribers import Subscribers
@@ -21,7 +21,7 @@ from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.events import JobEvent
 from cuttlebone.jobs.job import Submission
 from cuttlebone.jobs.service import JobService
-from cuttlebone.testing import FakeModel, ScriptedGuest
+from cuttlebone.testing import Commands, FakeModel, ScriptedGuest
 from cuttlebone_abi import Json, load_json
 
 Job = dict[str, Any]

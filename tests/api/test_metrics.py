@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from api.hosted import Api, Commands, served
+from api.hosted import Api, served
 from cuttlebone.endpoints.resident import ResidentModels, ServedModel
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.metrics import OTHER, SPECS_NAMED_MAX, HostMetrics
-from cuttlebone.testing import FakeModel, ScriptedGuest
+from cuttlebone.testing import Commands, FakeModel, ScriptedGuest
 from cuttlebone_abi import Json
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()

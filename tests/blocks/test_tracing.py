@@ -1,6 +1,5 @@
 """A traced guest does what the guest does, and tells all of it."""
 
-from collections.abc import Generator
 from itertools import count
 from typing import Any
 
@@ -8,10 +7,8 @@ import pytest
 
 from cuttlebone.blocks.tracing import Traced, TraceEntry, TracingGuest
 from cuttlebone.errors import Interrupted
-from cuttlebone.testing import ScriptedGuest
+from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Json
-
-Commands = Generator[Json | bytes, dict[str, Any], None]
 
 
 def script(_guest: ScriptedGuest, value: Json) -> Commands:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from api.hosted import Commands, served
+from api.hosted import served
 from cuttlebone.client import AsyncClient, Client, SubmitOptions
-from cuttlebone.testing import ScriptedGuest
+from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Json, Signature, parse_type
 
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text()

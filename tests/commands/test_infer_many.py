@@ -1,7 +1,7 @@
 """`infer_many` and `count_tokens` over a real inference thread with a scripted model."""
 
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,9 @@ from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.runner import run_job
 from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.settings import Limits
-from cuttlebone.testing import FakeModel, ScriptedGuest
+from cuttlebone.testing import Commands, FakeModel, ScriptedGuest
 from cuttlebone_abi import Cancelled, Completed, Envelope, ErrorCode, Failed, Json, Signature
 
-Commands = Generator[Json | bytes, dict[str, Any], None]
 BOUND_S = 20.0
 
 

@@ -1,10 +1,8 @@
 """Watchers of a job are told when it waits for its model: once for each command that does."""
 
 import threading
-from collections.abc import Generator as Yields
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,10 +15,9 @@ from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.runner import run_job
 from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.settings import Limits
-from cuttlebone.testing import FakeModel, ScriptedGuest
+from cuttlebone.testing import Commands, FakeModel, ScriptedGuest
 from cuttlebone_abi import Completed, Envelope, Failed, Json, Signature
 
-Commands = Yields[Json | bytes, dict[str, Any], None]
 BOUND_S = 20.0
 INFER: Json = {"cmd": "infer", "prompt": "x", "max_tokens": 1}
 COMMANDS: list[Json] = [

@@ -10,18 +10,16 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from api.hosted import served
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.inference.model import Run
-from cuttlebone.testing import FakeModel, Script, ScriptedGuest
+from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
 from cuttlebone_abi import Json
 from hosts import fake_models
-
-Commands = Generator[Json | bytes, dict[str, Any], None]
 
 PAUSE_S: Final = 0.002
 """What a block takes for a step, so that a kill finds jobs in every phase."""

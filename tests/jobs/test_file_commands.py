@@ -1,9 +1,7 @@
 """`slice_bytes` and `list` through the step loop: what a guest asks and what it is told."""
 
 import base64
-from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,11 +9,9 @@ from cuttlebone.jobs.journal import JournalEntry
 from cuttlebone.jobs.recorder import Recorder
 from cuttlebone.jobs.runner import run_job
 from cuttlebone.jobs.shapes import Shapes
-from cuttlebone.testing import Script, ScriptedGuest
+from cuttlebone.testing import Commands, Script, ScriptedGuest
 from cuttlebone_abi import Completed, Envelope, ErrorCode, Failed, Json, Signature
 from jobs.conftest import ScopeOf
-
-Commands = Generator[Json | bytes, dict[str, Any], None]
 
 
 def asks(*commands: Json) -> Script:

@@ -5,10 +5,8 @@ what a host that was killed at that moment would have left.
 """
 
 import shutil
-from collections.abc import Generator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,12 +14,10 @@ from cuttlebone.assembly import Host
 from cuttlebone.errors import OperatorError
 from cuttlebone.jobs.events import EventKind
 from cuttlebone.jobs.job import Job, Submission
-from cuttlebone.testing import FakeModel, Script, ScriptedGuest
+from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
 from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Json
 from hosts import ended, fake_models, scripted_host, until
 from jobs.test_service import spin
-
-Commands = Generator[Json | bytes, dict[str, Any], None]
 
 MORE = "model: small\ncapabilities: {read: [./texts]}"
 

@@ -1,8 +1,6 @@
 """The job service over a whole host with scripted guests: submit, watch, cancel, stop."""
 
-from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,11 +9,9 @@ from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.jobs.events import EventKind
 from cuttlebone.jobs.job import Job, JobFilter, Submission
 from cuttlebone.settings import Limits
-from cuttlebone.testing import ScriptedGuest
+from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Json, Signature, parse_type
 from hosts import ended, scripted_host, until
-
-Commands = Generator[Json | bytes, dict[str, Any], None]
 
 
 def echo(_guest: ScriptedGuest, value: Json) -> Commands:

@@ -6,18 +6,16 @@
 import gc
 import os
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from cuttlebone.assembly import Host
 from cuttlebone.jobs.job import Job, Submission
-from cuttlebone.testing import FakeModel, Script, ScriptedGuest
+from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
 from cuttlebone_abi import Json
 from hosts import ended, fake_models, scripted_host
-
-Commands = Generator[Json | bytes, dict[str, Any], None]
 
 JOBS_SHORT: Final = 600
 WAVE: Final = 40

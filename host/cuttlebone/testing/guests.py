@@ -9,11 +9,11 @@ from cuttlebone.errors import BlockRefused, Interrupted
 from cuttlebone.sandbox import Block, GuestAccounting, GuestLimits, Layer
 from cuttlebone_abi import Json, Signature, dump_json, load_json
 
-Script: TypeAlias = Callable[["ScriptedGuest", Json], Generator[Json | bytes, dict[str, Any], None]]
-"""A guest as a generator: takes the input, yields commands, is sent the events.
+Commands: TypeAlias = Generator[Json | bytes, dict[str, Any], None]
+"""Yields commands, dictionaries with `cmd`, and is sent the events; bytes can say what no JSON can."""
 
-A command may be bytes, to say what no JSON can. Commands are dictionaries with `cmd`.
-"""
+Script: TypeAlias = Callable[["ScriptedGuest", Json], Commands]
+"""A guest: takes the input of the job."""
 
 _INTERRUPT_WAIT_S: Final = 30.0
 
@@ -26,7 +26,7 @@ class ScriptedGuest:
         self._script = script
         self._on_token = on_token
         self._interrupted = threading.Event()
-        self._commands: Generator[Json | bytes, dict[str, Any], None] | None = None
+        self._commands: Commands | None = None
         self._steps = 0
         self.closed = False
 

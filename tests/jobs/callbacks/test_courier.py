@@ -2,13 +2,12 @@
 
 import json
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
-from typing import Any
 
 import pytest
 from standardwebhooks import Webhook
@@ -25,13 +24,11 @@ from cuttlebone.jobs.job import Job, JobFilter, Submission
 from cuttlebone.jobs.store import StoreUnavailable
 from cuttlebone.jobs.store_memory import MemoryJobStore
 from cuttlebone.metrics import HostMetrics
-from cuttlebone.testing import ScriptedGuest
+from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Json
 from hosts import BOUND_S, ended, scripted_host
 from jobs.test_store import DONE, job
 from receiving import Receiver, receiving
-
-Commands = Generator[Json | bytes, dict[str, Any], None]
 
 
 def echo(_guest: ScriptedGuest, value: Json) -> Commands:
