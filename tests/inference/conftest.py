@@ -21,6 +21,7 @@ from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.testing import FakeModel
 
 BOUND_S = 60.0
+STORY = {"story": "Once upon a time there was a fox"}
 """No test waits longer for anything."""
 
 
@@ -115,3 +116,7 @@ def served(request: pytest.FixtureRequest) -> Iterator[InferenceThread]:
         return
     with ExitStack() as stack:
         yield stack.enter_context(serving(FakeModel({"story": "Once upon a time there was a fox"})))
+
+
+def wait_until_decoding(model: FakeModel) -> None:
+    assert model.held.wait(BOUND_S), "no batch was begun"

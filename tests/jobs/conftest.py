@@ -11,6 +11,7 @@ from cuttlebone.commands.scope import Model, Scope
 from cuttlebone.files import Grants, HandleTable
 from cuttlebone.settings import Limits
 from cuttlebone_abi import Json
+from jobs.recordings import TEXT
 
 
 @dataclass(slots=True)
@@ -62,3 +63,11 @@ def scope_of(tmp_path: Path, told: Told) -> Iterator[ScopeOf]:
         yield make
         for table in tables:
             table.close_all()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one text, which `jobs.recordings.block` reads."""
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_text(TEXT)
+    return tmp_path

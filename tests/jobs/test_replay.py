@@ -1,105 +1,16 @@
 """Replay: a block driven through what was recorded, without a model, and where it differs."""
 
-from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cuttlebone.errors import OperatorError
-from cuttlebone.files import Grants, HandleTable
-from cuttlebone.jobs.job import Submission
 from cuttlebone.jobs.journal import Recording
-from cuttlebone.jobs.recorded import RecordedJob, read_recorded_job
-from cuttlebone.jobs.replay import End, Replay, replay
-from cuttlebone.jobs.shapes import Shapes
+from cuttlebone.jobs.replay import End
 from cuttlebone.jobs.watchdog import Watchdog
-from cuttlebone.testing import FakeModel, Script, ScriptedGuest
-from cuttlebone_abi import Completed, Json, Signature, dump_json
-from hosts import ended, fake_models, scripted_host
-
-Commands = Generator[Json | bytes, dict[str, Any], None]
-MORE = "model: small\ncapabilities: {read: [./texts]}"
-TEXT = "a secret of the sea"
-
-
-def block(_guest: ScriptedGuest, value: Json) -> Commands:
-    """Read a file, report, ask the model, close the file, try what is not offered, end."""
-    opened = yield {"cmd": "open", "path": "texts/a.txt"}
-    read = yield {"cmd": "slice", "handle": 1, "offset": 0, "len": opened["len"]}
-    yield {"cmd": "emit", "progress": {"read": len(read["text"])}}
-    said = yield {"cmd": "infer", "prompt": "count", "max_tokens": 20}
-    yield {"cmd": "close", "handle": 1}
-    refused = yield {"cmd": "embed", "texts": [], "on_error": "event"}
-    yield {"cmd": "done", "result": [value, said["text"], refused["code"]]}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "texts").mkdir()
-    (tmp_path / "texts" / "a.txt").write_text(TEXT)
-    return tmp_path
-
-
-def record(
-    folder: Path,
-    script: Script = block,
-    *,
-    recording: Recording | None = None,
-    on_token: Callable[[str], bool] | None = None,
-    more: str = MORE,
-    state: Path | None = None,
-    journal_bytes_max: int = 1 << 20,
-) -> RecordedJob:
-    """Run a script as a real job and return what was recorded, by way of its document."""
-    models = fake_models("small", FakeModel({"count": "one two three"}))
-    with scripted_host(
-        folder,
-        {"block": script},
-        models=models,
-        more=more,
-        on_token=on_token,
-        state=state,
-        journal_bytes_max=journal_bytes_max,
-    ) as host:
-        job = host.service.submit(Submission("block", {"n": 2**70}, record=recording))
-        ended(host, job)
-        return read_recorded_job(dump_json(host.service.journal(job.id)), "the document")
-
-
-def again(
-    recorded: RecordedJob,
-    script: Script = block,
-    *,
-    on_token: Callable[[str], bool] | None = None,
-    files: HandleTable | None = None,
-    watchdog: Watchdog | None = None,
-) -> Replay:
-    guest = ScriptedGuest(script, on_token=on_token)
-    return replay(guest, recorded, Shapes(Signature()), files, watchdog=watchdog)
-
-
-def again_with_files(recorded: RecordedJob, folder: Path, script: Script = block) -> Replay:
-    with Grants.resolve(folder, ["./texts"]) as grants:
-        files = HandleTable(grants, handles_max=4, window_bytes_max=1 << 20)
-        try:
-            return again(recorded, script, files=files)
-        finally:
-            files.close_all()
-
-
-def changed(**replaced: Json) -> Script:
-    """The block with another command in place of the one with that `cmd`."""
-
-    def script(guest: ScriptedGuest, value: Json) -> Commands:
-        commands = block(guest, value)
-        command = next(commands)
-        while True:
-            assert isinstance(command, dict)
-            event = yield replaced.get(command["cmd"], command)
-            command = commands.send(event)
-
-    return script
+from cuttlebone.testing import Commands, ScriptedGuest
+from cuttlebone_abi import Completed, Json
+from jobs.recordings import TEXT, again, again_with_files, changed, record
 
 
 @pytest.mark.parametrize("state", ["memory", "durable"])
@@ -119,38 +30,6 @@ def test_a_job_recorded_in_full_is_replayed_without_model_and_files(
 
 def test_a_job_recorded_as_digests_is_replayed_with_its_files(folder: Path) -> None:
     assert again_with_files(record(folder), folder).end is End.SAME
-
-
-def test_no_content_of_a_file_is_recorded_unless_it_was_asked_for(folder: Path) -> None:
-    assert TEXT not in record(folder).model_dump_json()
-    assert TEXT in record(folder, recording=Recording.FULL).model_dump_json()
-
-
-def test_a_spec_may_ask_for_a_full_record(folder: Path) -> None:
-    recorded = record(folder, more=f"{MORE}\nrecord: full")
-
-    assert recorded.recording is Recording.FULL
-    assert all(step.event_json and step.command_json for step in recorded.steps)
-
-
-def test_a_request_may_ask_for_digests_where_the_spec_asks_for_more(folder: Path) -> None:
-    recorded = record(folder, recording=Recording.DIGESTS, more=f"{MORE}\nrecord: full")
-
-    assert recorded.recording is Recording.DIGESTS
-
-
-def test_beyond_journal_bytes_max_there_are_digests(folder: Path) -> None:
-    recorded = record(folder, recording=Recording.FULL, journal_bytes_max=150)
-
-    assert [step.event_json is not None for step in recorded.steps] == [
-        True,  # open
-        False,  # slice
-        False,  # emit
-        True,  # infer, which is dear
-        False,  # close
-        False,  # embed
-    ]
-    assert again_with_files(recorded, folder).end is End.SAME
 
 
 def test_digests_alone_cannot_be_replayed_without_files(folder: Path) -> None:
@@ -305,16 +184,3 @@ def test_a_time_limit_that_the_job_ran_into_says_nothing_about_the_block(folder:
         shown = again(recorded, slow, watchdog=watchdog)
 
     assert (shown.end, len(shown.steps)) == (End.JOURNAL_OVER, 1)
-
-
-def test_a_document_edited_by_hand_is_refused(folder: Path) -> None:
-    data = dump_json(record(folder, recording=Recording.FULL)).replace(b"secret", b"sacred")
-
-    with pytest.raises(OperatorError, match=r"case\.json: step 2 does not have its stated digest"):
-        read_recorded_job(data, "case.json")
-
-
-@pytest.mark.parametrize("data", [b"{", b"[]", b'{"format": 2}'])
-def test_what_is_no_document_is_refused(data: bytes) -> None:
-    with pytest.raises(OperatorError, match=r"case\.json"):
-        read_recorded_job(data, "case.json")

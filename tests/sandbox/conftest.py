@@ -7,6 +7,7 @@ import pytest
 import wasmtime
 
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
+from cuttlebone.sandbox.fork_server import ForkServer
 from cuttlebone.settings import Isolation
 from sandbox.wat import Opener
 
@@ -45,3 +46,10 @@ def opener(sandbox: Sandbox) -> Iterator[Opener]:
 def guest_text() -> Callable[[str], str]:
     """The WAT of a guest in tests/guests, by its name."""
     return lambda name: (GUESTS / f"{name}.wat").read_text()
+
+
+@pytest.fixture(scope="module")
+def fork_server() -> Iterator[ForkServer]:
+    server = ForkServer()
+    yield server
+    server.close()

@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 import wasmtime
 
-from cuttlebone.errors import BlockRefused, Interrupted, JobError, OperatorError
-from cuttlebone.sandbox import Block, CompileLimits, Guest, GuestLimits, Layer, Sandbox
+from cuttlebone.errors import Interrupted, JobError, OperatorError
+from cuttlebone.sandbox import Block, Guest, GuestLimits, Layer, Sandbox
 from cuttlebone.sandbox.artefact import Artefact
 from cuttlebone.sandbox.child import Child, ChildDied
-from cuttlebone.sandbox.compiler import Compiler
 from cuttlebone.sandbox.compiling import compile_module
 from cuttlebone.sandbox.execution import ExecutionGuest
 from cuttlebone.sandbox.fork_server import ForkServer
@@ -29,18 +28,10 @@ from cuttlebone.sandbox.sandbox import demand_layers
 from cuttlebone.sandbox.zygote import SPARES_MAX
 from cuttlebone.settings import Isolation
 from cuttlebone_abi import ErrorCode
-from hostile.generators import GENERATED
 from sandbox.wat import block
 
 LOOP = "(loop $again (br $again)) (unreachable)"
 PRIVATE_BYTES_MAX = 16 << 20
-
-
-@pytest.fixture(scope="module")
-def fork_server() -> Iterator[ForkServer]:
-    server = ForkServer()
-    yield server
-    server.close()
 
 
 @pytest.fixture(scope="module")
@@ -227,35 +218,6 @@ def spawned(fork_server: ForkServer) -> Child:
     artefact = Artefact(compile_module(bytes(wasmtime.wat2wasm(block())), metered=False))
     order = Order.for_guest(GuestLimits(), artefact.size_bytes)
     return fork_server.spawn(order, artefact.descriptor())
-
-
-def compiled(fork_server: ForkServer, limits: CompileLimits, *, stopped: bool) -> Artefact:
-    """Begin to compile what takes seconds."""
-    bomb = GENERATED["bomb_of_long_functions"]()
-    compiler = Compiler(None, fork_server, limits)
-    return compiler.artefact("sha256:bomb", bomb, metered=False, stopped=lambda: stopped)
-
-
-def test_a_compilation_can_be_interrupted(fork_server: ForkServer) -> None:
-    with pytest.raises(Interrupted):
-        compiled(fork_server, CompileLimits(), stopped=True)
-
-
-@pytest.mark.parametrize(
-    "limits",
-    [CompileLimits(wall_s=0.05), CompileLimits(cpu_s=1), CompileLimits(data_bytes=8 << 20)],
-)
-def test_a_compilation_has_bounds_of_time_and_memory(
-    fork_server: ForkServer, limits: CompileLimits
-) -> None:
-    with pytest.raises(BlockRefused, match="split its largest functions"):
-        compiled(fork_server, limits, stopped=False)
-
-
-def test_a_sealed_module_cannot_be_written_by_anybody() -> None:
-    artefact = Artefact(b"code")
-    with pytest.raises(PermissionError):
-        os.pwrite(artefact.descriptor(), b"x", 0)
 
 
 def test_a_guest_process_has_little_memory_of_its_own(fresh: Sandbox) -> None:

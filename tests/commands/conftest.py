@@ -1,0 +1,34 @@
+"""A thread with a scripted model, and a bench to run `infer` on."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commands.infer_bench import Bench
+from cuttlebone.files import Grants
+from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.testing import FakeModel
+
+
+@pytest.fixture
+def model() -> FakeModel:
+    return FakeModel(
+        {"count": "one two three four five", "silence": "", "overlong": "a " * 50},
+        context_tokens=200,
+    )
+
+
+@pytest.fixture
+def thread(model: FakeModel) -> Iterator[InferenceThread]:
+    serving = InferenceThread(lambda _report: model)
+    serving.start()
+    yield serving
+    model.release()
+    serving.stop()
+
+
+@pytest.fixture
+def bench(thread: InferenceThread, tmp_path: Path) -> Iterator[Bench]:
+    with Grants.resolve(tmp_path, []) as grants:
+        yield Bench(thread, grants)

@@ -1,0 +1,76 @@
+"""One `infer` run as a job, on a thread with a scripted model."""
+
+from collections.abc import Callable
+from typing import Any
+
+from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.scope import InferDefaults, Model, Scope
+from cuttlebone.files import Grants, HandleTable
+from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.jobs.runner import run_job
+from cuttlebone.jobs.shapes import Shapes
+from cuttlebone.settings import Limits
+from cuttlebone.testing import Commands, ScriptedGuest
+from cuttlebone_abi import (
+    Envelope,
+    Failed,
+    Json,
+    Signature,
+)
+
+
+class Told:
+    """An event sink that remembers pieces."""
+
+    def __init__(self) -> None:
+        self.tokens: list[str] = []
+
+    def progress(self, value: Json) -> None:
+        raise AssertionError(f"nobody emits here, but {value} came")
+
+    def token(self, text: str) -> None:
+        self.tokens.append(text)
+
+    def waiting(self, cause: str) -> None:
+        """Drop it: the model of these tests may still be loading."""
+
+
+class Bench:
+    """Runs one `infer` as a job."""
+
+    def __init__(self, thread: InferenceThread, grants: Grants) -> None:
+        self._thread = thread
+        self._grants = grants
+        self.told = Told()
+        self.events: list[dict[str, Any]] = []
+
+    def scope(self, *, defaults: InferDefaults | None = None, **limits: int) -> Scope:
+        return Scope(
+            job="a-job",
+            tenant="local",
+            files=HandleTable(self._grants, handles_max=1, window_bytes_max=4),
+            model=Model("small", self._thread, defaults or InferDefaults()),
+            events=self.told,
+            budget=Budget(Limits(**limits)),
+        )
+
+    def run(
+        self,
+        command: dict[str, Any],
+        scope: Scope | None = None,
+        *,
+        times: int = 1,
+        on_token: Callable[[str], bool] | None = None,
+    ) -> Envelope:
+        def script(_guest: ScriptedGuest, _value: Json) -> Commands:
+            for _ in range(times):
+                self.events.append((yield {"cmd": "infer", "max_tokens": 20, **command}))
+            yield {"cmd": "done", "result": None}
+
+        guest = ScriptedGuest(script, on_token=on_token)
+        return run_job(guest, scope or self.scope(), Shapes(Signature()), None)
+
+
+def failure(envelope: Envelope) -> tuple[str, str]:
+    assert isinstance(envelope, Failed)
+    return envelope.error.code, envelope.error.message
