@@ -222,3 +222,32 @@ def test_a_job_that_is_forgotten_is_gone(cli: Cli, host: str) -> None:
     assert (
         cli("job", "show", "to-forget", "--url", host, "--json").complaint["code"] == "unknown_job"
     )
+
+
+def test_a_block_is_brought_listed_and_taken_back(cli: Cli, host: str) -> None:
+    example = Path(__file__).parents[2] / "guest-examples" / "c" / "grep" / "grep.wasm"
+    digest = cli("block", "upload", str(example), "--url", host).out.strip()
+    listed = cli("block", "list", "--url", host, "--json").result["blocks"]
+    lines = cli("block", "list", "--url", host).out.splitlines()
+
+    assert {"digest": digest, "uploaded": True, "specs": []}.items() <= next(
+        one for one in listed if one["digest"] == digest
+    ).items()
+    assert [line.split()[2:] for line in lines if line.startswith(digest)] == [["upload"]]
+    assert cli("block", "forget", digest, "--url", host).out == f"{digest} is forgotten\n"
+    again = cli("block", "forget", digest, "--url", host, "--json")
+    assert (again.status, again.complaint["code"]) == (2, "unknown_block")
+
+
+def test_a_file_of_a_spec_is_not_taken_back(cli: Cli, host: str) -> None:
+    block = cli("block", "list", "--url", host, "--json").result["blocks"][0]
+    refused = cli("block", "forget", block["digest"], "--url", host, "--json")
+    assert (refused.status, refused.complaint["code"]) == (2, "block_in_use")
+
+
+def test_what_a_host_would_refuse_is_no_upload(cli: Cli, host: str, tmp_path: Path) -> None:
+    (tmp_path / "text.wasm").write_text("no module")
+    refused = cli("block", "upload", str(tmp_path / "text.wasm"), "--url", host, "--json")
+    assert (refused.status, refused.complaint["code"]) == (2, "block_refused")
+    missing = cli("block", "upload", str(tmp_path / "none.wasm"), "--url", host, "--json")
+    assert (missing.status, missing.complaint["code"]) == (2, "operator")
