@@ -12,7 +12,7 @@ import pytest
 
 from cuttlebone.jobs.store_sqlite import SqliteJobStore
 from cuttlebone.settings import Settings
-from jobs.test_store import accept
+from jobs.stores import accept
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "operations.md").read_text()

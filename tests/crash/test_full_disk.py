@@ -21,8 +21,8 @@ from cuttlebone.jobs.store_sqlite import SqliteJobStore
 from cuttlebone.testing import Script, ScriptedGuest
 from cuttlebone_abi import JobStatus, Json
 from hosts import BOUND_S, ended, scripted_host, until
-from jobs.test_store import accept, claimed
-from jobs.test_store_machine import ENVELOPES
+from jobs.store_machine import ENVELOPES
+from jobs.stores import accept, claimed
 
 Commands = Generator[Json | bytes, dict[str, Any], None]
 

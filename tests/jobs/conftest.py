@@ -1,4 +1,4 @@
-"""A scope over a real folder, without a model, and a store that remembers what watchers are told."""
+"""What most tests of jobs need: scopes over a real folder, a store of each kind, a folder with a text."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -9,6 +9,9 @@ import pytest
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import Model, Scope
 from cuttlebone.files import Grants, HandleTable
+from cuttlebone.jobs.store import JobStore
+from cuttlebone.jobs.store_memory import MemoryJobStore
+from cuttlebone.jobs.store_sqlite import SqliteJobStore
 from cuttlebone.settings import Limits
 from cuttlebone_abi import Json
 from jobs.recordings import TEXT
@@ -71,3 +74,14 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.txt").write_text(TEXT)
     return tmp_path
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[JobStore]:
+    makers: dict[str, Callable[[], JobStore]] = {
+        "memory": lambda: MemoryJobStore(kept_max=100),
+        "sqlite": lambda: SqliteJobStore(tmp_path),
+    }
+    made = makers[request.param]()
+    yield made
+    made.close()

@@ -29,3 +29,9 @@ def says(*commands: Json | bytes) -> Script:
             yield command
 
     return script
+
+
+def spin(guest: ScriptedGuest, _value: Json) -> Commands:
+    """Say so, and go on for ever."""
+    yield {"cmd": "emit", "progress": "spinning"}
+    guest.spin()

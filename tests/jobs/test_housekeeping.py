@@ -16,7 +16,7 @@ from cuttlebone.jobs.store import JobStore
 from cuttlebone.jobs.store_memory import MemoryJobStore
 from cuttlebone.jobs.store_sqlite import SqliteJobStore
 from cuttlebone_abi import JobStatus
-from jobs.test_store import DONE, append, claimed, job
+from jobs.stores import DONE, append, claimed, job
 
 SECRET = "a text that nobody else has"
 BOUND_S = 10.0

@@ -17,7 +17,7 @@ from cuttlebone.jobs.job import Job, Submission
 from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
 from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Json
 from hosts import ended, fake_models, scripted_host, until
-from jobs.test_service import spin
+from jobs.scripts import spin
 
 MORE = "model: small\ncapabilities: {read: [./texts]}"
 

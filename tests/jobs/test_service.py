@@ -12,16 +12,12 @@ from cuttlebone.settings import Limits
 from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Json, Signature, parse_type
 from hosts import ended, scripted_host, until
+from jobs.scripts import spin
 
 
 def echo(_guest: ScriptedGuest, value: Json) -> Commands:
     yield {"cmd": "emit", "progress": {"step": 1}}
     yield {"cmd": "done", "result": value}
-
-
-def spin(guest: ScriptedGuest, _value: Json) -> Commands:
-    yield {"cmd": "emit", "progress": "spinning"}
-    guest.spin()
 
 
 def spinning(host: Host, job: Job) -> Job:

@@ -27,7 +27,7 @@ from cuttlebone.metrics import HostMetrics
 from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Json
 from hosts import BOUND_S, ended, scripted_host
-from jobs.test_store import DONE, job
+from jobs.stores import DONE, job
 from receiving import Receiver, receiving
 
 

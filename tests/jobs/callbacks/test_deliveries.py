@@ -1,6 +1,5 @@
 """The delivery log: one suite over both stores."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,23 +9,11 @@ import pytest
 from cuttlebone.jobs.callbacks.delivery import Attempt, Delivery, DeliveryState
 from cuttlebone.jobs.job import now
 from cuttlebone.jobs.store import JobStore
-from cuttlebone.jobs.store_memory import MemoryJobStore
 from cuttlebone.jobs.store_sqlite import SqliteJobStore
-from jobs.test_store import DONE, job
+from jobs.stores import DONE, job
 
 URL = "https://hooks.example.org/a"
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[JobStore]:
-    makers: dict[str, Callable[[], JobStore]] = {
-        "memory": lambda: MemoryJobStore(kept_max=100),
-        "sqlite": lambda: SqliteJobStore(tmp_path),
-    }
-    made = makers[request.param]()
-    yield made
-    made.close()
 
 
 def ended(store: JobStore, name: str) -> Delivery:
