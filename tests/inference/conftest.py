@@ -16,13 +16,14 @@ from cuttlebone.inference.generation import (
 )
 from cuttlebone.inference.llama import LlamaOptions
 from cuttlebone.inference.llama.loading import open_model
+from cuttlebone.inference.llama.model import LlamaModel
 from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.testing import FakeModel
 
 BOUND_S = 60.0
-STORY = {"story": "Once upon a time there was a fox"}
 """No test waits longer for anything."""
+STORY = {"story": "Once upon a time there was a fox"}
 
 
 def ask(
@@ -120,3 +121,11 @@ def served(request: pytest.FixtureRequest) -> Iterator[InferenceThread]:
 
 def wait_until_decoding(model: FakeModel) -> None:
     assert model.held.wait(BOUND_S), "no batch was begun"
+
+
+@pytest.fixture(scope="module")
+def llama(demo_model: Path, trials: Path) -> Iterator[LlamaModel]:
+    """The demo model, owned by the thread of the tests."""
+    model = open_model(demo_model, LlamaOptions(context_tokens_max=512, threads=1), trials=trials)
+    yield model
+    model.close()
