@@ -15,7 +15,13 @@ import structlog
 from api.hosted import BOUND_S, SCRIPTS, Api, served
 from api.raw import GET, connected, rest
 from cuttlebone.api import HttpServer, create_app, listen, listen_unix
-from cuttlebone.api.bounds import BYTES_PER_S_MIN, Bounds, Pace, connections_possible
+from cuttlebone.api.bounds import (
+    BYTES_PER_S_MIN,
+    Bounds,
+    Pace,
+    connections_possible,
+    raise_open_files,
+)
 from cuttlebone.api.dependencies import subscribers_of
 from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Json
@@ -181,15 +187,21 @@ def test_the_bound_holds_on_a_unix_socket(tmp_path: Path) -> None:
             assert rest(clients[1]).startswith(b"HTTP/1.1 503 ")
 
 
-def test_connections_leave_open_files_to_everything_else() -> None:
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+def test_connections_leave_half_of_the_open_files_to_everything_else() -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    assert connections_possible(10) == 10
+    assert connections_possible(most) == most // 2
+
+
+def test_a_host_may_open_as_many_files_as_it_is_let() -> None:
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
-        assert connections_possible(10) == 10
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        assert soft == hard
-        assert connections_possible(soft) == soft // 2
+        resource.setrlimit(resource.RLIMIT_NOFILE, (200, most))
+        raise_open_files()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (most, most)
     finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (before[0], hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
 
 
 # --- how slowly a body may come -----------------------------------------------------------------

@@ -1,5 +1,6 @@
 """`cuttlebone doctor`: every finding, with what to do."""
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,14 @@ def test_what_there_is_to_mend_makes_status_1_and_is_said_to_people(
     assert ended.status == 1
     assert "mend  specs: the specs folder" in ended.out
     assert "→ give --specs FOLDER" in ended.out
+
+
+def test_a_limit_of_open_files_that_is_too_low_is_said(specs: Path, tmp_path: Path) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    settings = settings_in(tmp_path, specs, connections_max=most)
+    (found,) = [one for one in to_mend(settings) if one.area == "connections"]
+    assert found.what.startswith(f"only {most // 2} at once can be served, not {most}")
+    assert "LimitNOFILE=" in found.advice
 
 
 def test_a_layer_that_is_off_matters_where_all_are_required(specs: Path, tmp_path: Path) -> None:

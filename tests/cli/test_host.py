@@ -5,12 +5,13 @@ import signal
 import socket
 from pathlib import Path
 
+import httpx
 import pytest
 
 from cli.blocks import HOSTILE
 from cli.conftest import Cli, Terminal
 from cli.terminals import BOUND_S, run_process, started
-from cuttlebone.client import Client
+from cuttlebone.client import Client, Refused
 
 WORD = '{"word": "a"}'
 
@@ -251,3 +252,24 @@ def test_what_a_host_would_refuse_is_no_upload(cli: Cli, host: str, tmp_path: Pa
     assert (refused.status, refused.complaint["code"]) == (2, "block_refused")
     missing = cli("block", "upload", str(tmp_path / "none.wasm"), "--url", host, "--json")
     assert (missing.status, missing.complaint["code"]) == (2, "operator")
+
+
+def test_a_host_serves_as_many_connections_as_it_is_set_to(specs: Path) -> None:
+    bound = {"CUTTLEBONE_CONNECTIONS_MAX": "1", "CUTTLEBONE_STALL_TIMEOUT_S": "3"}
+    arguments = ("serve", "--json", "--port", "0", "--no-state", "--specs", str(specs))
+    with started(*arguments, environment=bound) as process:
+        assert process.stdout is not None
+        url = httpx.URL(json.loads(process.stdout.readline())["url"])
+        address = (url.host, url.port or 0)
+        with socket.create_connection(address, timeout=BOUND_S) as first:
+            first.sendall(
+                b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                b"Expect: 100-continue\r\nContent-Length: 9\r\n\r\n"
+            )
+            with Client(str(url)) as client, pytest.raises(Refused) as refused:
+                client.models()
+            answers = first.makefile("rb").read()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(BOUND_S) == 0
+    assert (refused.value.code, refused.value.retry_after_s) == ("too_many_connections", 5)
+    assert b"HTTP/1.1 408 " in answers

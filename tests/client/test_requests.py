@@ -129,6 +129,7 @@ def test_waiting_goes_on_while_the_host_is_started_again(
 ) -> None:
     host.will_answer(200, JOB)
     host.will_answer(503, {"code": "stopping"})
+    host.will_answer(503, {"code": "too_many_connections"})
     host.will_break()
     host.will_hang_up()
     host.will_answer(200, FINAL)

@@ -4,8 +4,6 @@ import resource
 from dataclasses import dataclass
 from typing import Final
 
-import structlog
-
 from cuttlebone.metrics import HostMetrics
 
 CONNECTIONS_MAX: Final = 1_000
@@ -13,8 +11,6 @@ HEAD_S_MAX: Final = 5.0
 KEEP_ALIVE_S: Final = 5
 STALL_S_MAX: Final = 30.0
 BYTES_PER_S_MIN: Final = 4096
-
-_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +81,17 @@ class Places:
 
 
 def connections_possible(wanted: int) -> int:
-    """Raise the limit of open files as far as it goes; return how many connections fit under it.
+    """How many of `wanted` connections a host can serve, with as many open files as it may have.
 
     Each connection is an open file, and so is what jobs read, the store and the models: half are
-    left to these. A process usually begins with a low limit that it may raise by itself.
+    left to these.
     """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        soft = hard
-    if soft == resource.RLIM_INFINITY or wanted <= soft // 2:
-        return wanted
-    _log.warning(
-        "fewer connections are served than `connections_max` says: the limit of open files is low",
-        connections=soft // 2,
-        open_files=soft,
-    )
-    return soft // 2
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return wanted if most == resource.RLIM_INFINITY else min(wanted, most // 2)
+
+
+def raise_open_files() -> None:
+    """Let this process open as many files as it may: it usually begins with far fewer."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

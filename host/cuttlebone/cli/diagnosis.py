@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from cuttlebone.access import TokenFile
+from cuttlebone.api.bounds import connections_possible
 from cuttlebone.errors import OperatorError
 from cuttlebone.inference.gguf import read_header
 from cuttlebone.jobs.callbacks.message import read_secrets
@@ -67,6 +68,7 @@ def diagnose(settings: Settings) -> Iterator[Finding]:
         yield from _folder("state folder", settings.state)
         yield from _store(settings.state)
     yield _access(settings)
+    yield _connections(settings.connections_max)
     yield from _callbacks(settings)
 
 
@@ -201,6 +203,17 @@ def _access(settings: Settings) -> Finding:
     return Finding(
         area, Verdict.NOTE, "no token is needed: every program of this machine may use the host",
         "`cuttlebone token add NAME` makes one",
+    )  # fmt: skip
+
+
+def _connections(wanted: int) -> Finding:
+    area, possible = "connections", connections_possible(wanted)
+    if possible == wanted:
+        return Finding(area, Verdict.FINE, f"{wanted} at once can be served")
+    return Finding(
+        area, Verdict.MEND,
+        f"only {possible} at once can be served, not {wanted}: the limit of open files is low",
+        "raise it (`ulimit -Hn`, under systemd `LimitNOFILE=`), or lower `connections_max`",
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from cuttlebone.access import Door, Quotas, TokenFile
 from cuttlebone.api import HttpServer, create_app, listen, listen_unix
-from cuttlebone.api.bounds import Bounds, Pace, connections_possible
+from cuttlebone.api.bounds import Bounds, Pace, connections_possible, raise_open_files
 from cuttlebone.assembly import Host, open_host
 from cuttlebone.cli.host_options import IsolationOption, ModelsOption, read_models, settings_with
 from cuttlebone.cli.logs import log_to_stderr
@@ -140,6 +140,7 @@ def _server(running: Host, tokens: TokenFile | None, listener: socket.socket) ->
         door=Door(tokens, local=local),
         quotas=Quotas(settings),
     )
+    raise_open_files()
     bounds = Bounds(
         connections=connections_possible(settings.connections_max),
         pace=Pace(settings.stall_timeout_s),

@@ -11,6 +11,8 @@ FAILURES_MAX: Final = 8
 DELAY_S_FIRST: Final = 0.1
 DELAY_S_MAX: Final = 5.0
 LAST_EVENT: Final = "result"
+PASSING: Final = ("stopping", "too_many_connections")
+"""Refusals of a host that will answer again."""
 UNNUMBERED: Final = ("snapshot", "gap")
 
 
@@ -119,8 +121,8 @@ class Waiting:
     def delay_s(self, error: Refused | Unreachable) -> float:
         """How long to pause after an error; raise it if it will not pass, or has not for too long."""
         passing = isinstance(error, Unreachable) and not isinstance(error, NoHost)
-        stopping = isinstance(error, Refused) and error.code == "stopping"
-        delay_s = self._patience.retry_delay_s() if passing or stopping else None
+        busy = isinstance(error, Refused) and error.code in PASSING
+        delay_s = self._patience.retry_delay_s() if passing or busy else None
         if delay_s is None:
             raise error
         return delay_s
