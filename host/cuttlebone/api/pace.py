@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from fastapi import Request
+from starlette.requests import ClientDisconnect
 
 from cuttlebone.api.bounds import Pace
 from cuttlebone.errors import CallerError, ProblemCode
@@ -13,25 +14,28 @@ async def body_parts(request: Request) -> AsyncIterator[bytes]:
     """Yield the body in parts; raise CallerError `body_timeout` if it stands still or only trickles.
 
     Only the time counts in which the host waits for the client: what the host itself takes for a
-    part, as a busy disk does, is nobody's fault out there.
+    part, as a busy disk does, is nobody's fault out there. It raises ClientDisconnect as well.
     """
     pace: Pace = request.state.pace
     clock = asyncio.get_running_loop().time
-    parts = request.stream()
-    received, waited_s = 0, 0.0
-    while True:
+    received, waited_s, more = 0, 0.0, True
+    # Not the stream of the framework, which asks twice more at the end: each wait has its price.
+    while more:
         left_s = pace.stall_s + received / pace.bytes_per_s - waited_s
         began_s = clock()
         try:
             async with asyncio.timeout(min(left_s, pace.stall_s)):
-                part = await anext(parts, None)
+                message = await request.receive()
         except TimeoutError:
             raise _too_slow(pace, received, clock() - began_s) from None
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
         waited_s += clock() - began_s
-        if part is None:
-            return
+        part: bytes = message.get("body", b"")
+        more = message.get("more_body", False)
         received += len(part)
-        yield part
+        if part:
+            yield part
 
 
 def _too_slow(pace: Pace, received: int, stood_still_s: float) -> CallerError:
