@@ -929,11 +929,25 @@ cf_json cf_json_text(cf_str text) {
 
 /* -- commands */
 
+static void cf_text_field(cf_buffer *out, const char *key, cf_str text) {
+    cf_key(out, key);
+    cf_put_text(out, text);
+}
+
+static void cf_u64_field(cf_buffer *out, const char *key, uint64_t value) {
+    cf_key(out, key);
+    cf_put_u64(out, value);
+}
+
+static void cf_json_field(cf_buffer *out, const char *key, cf_json value) {
+    cf_key(out, key);
+    cf_put_json(out, value);
+}
+
 static cf_command cf_begin_command(const char *name) {
     cf_command command = {{NULL, 0, 0, true}};
     cf_begin_object(&command.json);
-    cf_key(&command.json, "cmd");
-    cf_put_text(&command.json, cf_terminated(name));
+    cf_text_field(&command.json, "cmd", cf_terminated(name));
     return command;
 }
 
@@ -950,37 +964,32 @@ static void cf_put_optional_f64(cf_buffer *out, const char *key, cf_optional_f64
 
 static void cf_put_optional_u32(cf_buffer *out, const char *key, cf_optional_u32 number) {
     if (!number.given) return;
-    cf_key(out, key);
-    cf_put_u64(out, number.value);
+    cf_u64_field(out, key, number.value);
 }
 
 static void cf_put_messages(cf_buffer *out, const cf_message *messages, size_t count) {
     cf_begin_array(out);
     for (size_t i = 0; i < count; i++) {
         cf_begin_object(out);
-        cf_key(out, "role");
-        cf_put_text(out, cf_terminated(messages[i].role));
-        cf_key(out, "content");
-        cf_put_text(out, messages[i].content);
+        cf_text_field(out, "role", cf_terminated(messages[i].role));
+        cf_text_field(out, "content", messages[i].content);
         cf_end_object(out);
     }
     cf_end_array(out);
 }
 
 static void cf_put_prompt(cf_buffer *out, const cf_infer_request *request, const char *key) {
-    if (request->messages) {
-        cf_key(out, "messages");
-        cf_put_messages(out, request->messages, request->messages_count);
-    } else {
-        cf_key(out, key);
-        cf_put_text(out, request->prompt);
+    if (!request->messages) {
+        cf_text_field(out, key, request->prompt);
+        return;
     }
+    cf_key(out, "messages");
+    cf_put_messages(out, request->messages, request->messages_count);
 }
 
 static void cf_put_request(cf_buffer *out, const cf_infer_request *request) {
     cf_put_prompt(out, request, "prompt");
-    cf_key(out, "max_tokens");
-    cf_put_u64(out, request->max_tokens);
+    cf_u64_field(out, "max_tokens", request->max_tokens);
     if (request->raw) {
         cf_key(out, "raw");
         cf_put_bool(out, true);
@@ -997,14 +1006,8 @@ static void cf_put_request(cf_buffer *out, const cf_infer_request *request) {
         for (size_t i = 0; i < request->stop_count; i++) cf_put_text(out, request->stop[i]);
         cf_end_array(out);
     }
-    if (request->json_schema.len) {
-        cf_key(out, "json_schema");
-        cf_put_json(out, request->json_schema);
-    }
-    if (request->grammar.len) {
-        cf_key(out, "grammar");
-        cf_put_text(out, request->grammar);
-    }
+    if (request->json_schema.len) cf_json_field(out, "json_schema", request->json_schema);
+    if (request->grammar.len) cf_text_field(out, "grammar", request->grammar);
     if (request->images_count) {
         cf_key(out, "images");
         cf_begin_array(out);
@@ -1040,19 +1043,15 @@ cf_command cf_count_tokens(const cf_infer_request *request) {
 
 cf_command cf_open(cf_str path) {
     cf_command command = cf_begin_command("open");
-    cf_key(&command.json, "path");
-    cf_put_text(&command.json, path);
+    cf_text_field(&command.json, "path", path);
     return cf_end_command(command);
 }
 
 static cf_command cf_begin_slice(const char *name, uint32_t handle, uint64_t offset, uint64_t len) {
     cf_command command = cf_begin_command(name);
-    cf_key(&command.json, "handle");
-    cf_put_u64(&command.json, handle);
-    cf_key(&command.json, "offset");
-    cf_put_u64(&command.json, offset);
-    cf_key(&command.json, "len");
-    cf_put_u64(&command.json, len);
+    cf_u64_field(&command.json, "handle", handle);
+    cf_u64_field(&command.json, "offset", offset);
+    cf_u64_field(&command.json, "len", len);
     return command;
 }
 
@@ -1062,8 +1061,7 @@ cf_command cf_slice(uint32_t handle, uint64_t offset, uint64_t len) {
 
 cf_command cf_slice_lossy(uint32_t handle, uint64_t offset, uint64_t len) {
     cf_command command = cf_begin_slice("slice", handle, offset, len);
-    cf_key(&command.json, "invalid");
-    cf_put_text(&command.json, CF("replace"));
+    cf_text_field(&command.json, "invalid", CF("replace"));
     return cf_end_command(command);
 }
 
@@ -1073,49 +1071,39 @@ cf_command cf_slice_bytes(uint32_t handle, uint64_t offset, uint64_t len) {
 
 cf_command cf_list(cf_str path, cf_str after) {
     cf_command command = cf_begin_command("list");
-    cf_key(&command.json, "path");
-    cf_put_text(&command.json, path);
-    if (after.len) {
-        cf_key(&command.json, "after");
-        cf_put_text(&command.json, after);
-    }
+    cf_text_field(&command.json, "path", path);
+    if (after.len) cf_text_field(&command.json, "after", after);
     return cf_end_command(command);
 }
 
 cf_command cf_close(uint32_t handle) {
     cf_command command = cf_begin_command("close");
-    cf_key(&command.json, "handle");
-    cf_put_u64(&command.json, handle);
+    cf_u64_field(&command.json, "handle", handle);
     return cf_end_command(command);
 }
 
 cf_command cf_emit(cf_json progress) {
     cf_command command = cf_begin_command("emit");
-    cf_key(&command.json, "progress");
-    cf_put_json(&command.json, progress);
+    cf_json_field(&command.json, "progress", progress);
     return cf_end_command(command);
 }
 
 cf_command cf_done(cf_json result) {
     cf_command command = cf_begin_command("done");
-    cf_key(&command.json, "result");
-    cf_put_json(&command.json, result);
+    cf_json_field(&command.json, "result", result);
     return cf_end_command(command);
 }
 
 cf_command cf_fail(cf_str code, cf_str message) {
     cf_command command = cf_begin_command("fail");
-    cf_key(&command.json, "code");
-    cf_put_text(&command.json, code);
-    cf_key(&command.json, "message");
-    cf_put_text(&command.json, message);
+    cf_text_field(&command.json, "code", code);
+    cf_text_field(&command.json, "message", message);
     return cf_end_command(command);
 }
 
 cf_command cf_try(cf_command command) {
     command.json.len--; /* the closing brace */
-    cf_key(&command.json, "on_error");
-    cf_put_text(&command.json, CF("event"));
+    cf_text_field(&command.json, "on_error", CF("event"));
     return cf_end_command(command);
 }
 
@@ -1127,24 +1115,23 @@ cf_command cf_command_of(cf_json json) {
 
 /* -- events */
 
-static cf_finish cf_read_finish(cf_json value) {
+/* Which of `words` a value is, from 1; 0 for any other. */
+static uint32_t cf_read_word(cf_json value, const char *const *words, uint32_t count) {
     cf_str text = {NULL, 0};
     cf_read_text(value, &text);
-    if (cf_equal(text, CF("eos"))) return CF_FINISH_EOS;
-    if (cf_equal(text, CF("length"))) return CF_FINISH_LENGTH;
-    if (cf_equal(text, CF("stop"))) return CF_FINISH_STOP;
-    if (cf_equal(text, CF("guest"))) return CF_FINISH_GUEST;
-    return CF_FINISH_UNKNOWN;
+    for (uint32_t i = 0; i < count; i++)
+        if (cf_equal(text, cf_terminated(words[i]))) return i + 1;
+    return 0;
+}
+
+static cf_finish cf_read_finish(cf_json value) {
+    static const char *const in_order[] = {"eos", "length", "stop", "guest"};
+    return (cf_finish)cf_read_word(value, in_order, 4);
 }
 
 static cf_file_kind cf_read_file_kind(cf_json value) {
-    cf_str text = {NULL, 0};
-    cf_read_text(value, &text);
-    if (cf_equal(text, CF("text"))) return CF_FILE_TEXT;
-    if (cf_equal(text, CF("image"))) return CF_FILE_IMAGE;
-    if (cf_equal(text, CF("document"))) return CF_FILE_DOCUMENT;
-    if (cf_equal(text, CF("binary"))) return CF_FILE_BINARY;
-    return CF_FILE_UNKNOWN;
+    static const char *const in_order[] = {"text", "image", "document", "binary"};
+    return (cf_file_kind)cf_read_word(value, in_order, 4);
 }
 
 static bool cf_read_infer_done(cf_json json, cf_infer_done *out) {
