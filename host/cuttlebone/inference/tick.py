@@ -106,13 +106,12 @@ class Ticker:
         going_on = True
         while True:
             self._admit()  # into what was set free; else waiting would be for nothing
-            verdicts, timeout_s = patience(self._sequences.values(), self._limits, self._clock())
-            if timeout_s == 0 and not self._scheduler.runnable:
-                timeout_s = None  # for ever
+            verdicts, patience_s = patience(self._sequences.values(), self._limits, self._clock())
+            timeout_s = patience_s if patience_s or self._scheduler.runnable else None  # for ever
             self._unread.extend(self._inbox.take(verdicts=verdicts, timeout_s=timeout_s))
             while self._unread:
                 going_on = self._read(self._unread.popleft()) and going_on
-            if not timeout_s or not going_on:
+            if not patience_s or not going_on:
                 return going_on
 
     def _read(self, message: Message) -> bool:
