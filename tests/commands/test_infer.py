@@ -130,8 +130,7 @@ def test_a_model_that_goes_away_cancels_the_job_whatever_the_guest_wants(
 
 @pytest.mark.parametrize("interactive", [True, False])
 def test_the_prompts_of_a_job_that_somebody_waits_for_go_first(
-    bench: Bench,
-    interactive: bool,  # noqa: FBT001
+    bench: Bench, *, interactive: bool
 ) -> None:
     scope = bench.scope()
     scope.interactive = interactive

@@ -79,7 +79,7 @@ def test_a_grammar_over_a_bound_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "well"), [('{"n": 1}', True), ('{"n": 1.5}', False), ('{"n": 1', False), ("", False)]
 )
-def test_finished_text_is_parsed_and_validated(text: str, well: bool) -> None:  # noqa: FBT001
+def test_finished_text_is_parsed_and_validated(text: str, *, well: bool) -> None:
     assert (json_fault(JsonSchema(NUMBER))(text) is None) is well
 
 

@@ -55,7 +55,8 @@ class SchedulerOnMemory(RuleBasedStateMachine):
         tokens_max: int,
         job: str,
         tenant: str,
-        interactive: bool,  # noqa: FBT001
+        *,
+        interactive: bool,
     ) -> None:
         key = SequenceId(next(self.numbers))
         tokens = tuple(Token(ord(char)) for char in prompt)
@@ -83,7 +84,7 @@ class SchedulerOnMemory(RuleBasedStateMachine):
 
     @precondition(lambda self: self.demands)
     @rule(data=st.data(), spoiled=st.booleans())
-    def end(self, data: st.DataObject, spoiled: bool) -> None:  # noqa: FBT001
+    def end(self, data: st.DataObject, *, spoiled: bool) -> None:
         self._end(data.draw(st.sampled_from(sorted(self.demands))), spoiled=spoiled)
 
     @precondition(lambda self: self.generated)
@@ -246,7 +247,7 @@ def test_kept_prompts_go_when_their_share_of_the_memory_is_full_oldest_first() -
 
 
 @pytest.mark.parametrize("spoiled", [True, False])
-def test_what_a_broken_sequence_holds_is_never_shared(spoiled: bool) -> None:  # noqa: FBT001
+def test_what_a_broken_sequence_holds_is_never_shared(*, spoiled: bool) -> None:
     plans = scheduler()
     (key,) = begin(plans, demand("aaaa"))
     plans.plan(4)

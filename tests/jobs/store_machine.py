@@ -141,7 +141,7 @@ class StoreMachine(RuleBasedStateMachine):
                 model.job = replace(model.job, progress=data)
 
     @rule(attempt=attempts, command=st.sampled_from(["infer", "open"]), whole=st.booleans())
-    def record(self, attempt: Job | None, command: str, whole: bool) -> None:  # noqa: FBT001  # hypothesis gives it
+    def record(self, attempt: Job | None, command: str, *, whole: bool) -> None:
         if attempt is None or attempt.id not in self.models:
             return
         model = self.models[attempt.id]

@@ -69,7 +69,7 @@ class NativeCalls:
             return None
         by_function = byref(function._func)  # noqa: SLF001  # the bindings take the raw handle
         # The wrapper without the underscore only adds a Python frame.
-        call = _bindings._wasmtime_func_call_unchecked  # noqa: SLF001
+        call = _bindings._wasmtime_func_call_unchecked  # noqa: SLF001  # as above
         context = self._context
         values = (ffi.wasmtime_val_raw_t * 2)()
         slot, slot_after = values[0], values[1]
@@ -89,7 +89,7 @@ class NativeCalls:
 
     def memory_bytes(self) -> int:
         """Current size of the memory."""
-        size: int = _bindings._wasmtime_memory_data_size(self._context, self._memory)  # noqa: SLF001
+        size: int = _bindings._wasmtime_memory_data_size(self._context, self._memory)  # noqa: SLF001  # without the extra frame
         if size != len(self._view):
             base = addressof(ffi.wasmtime_memory_data(self._context, self._memory).contents)
             self._view = memoryview((c_ubyte * size).from_address(base)).cast("B")
