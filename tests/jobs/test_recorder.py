@@ -4,7 +4,7 @@ import pytest
 
 from cuttlebone.errors import JobError
 from cuttlebone.jobs.journal import JournalEntry, Recording
-from cuttlebone.jobs.recorder import Recorder
+from cuttlebone.jobs.recorder import CarriedOut, Recorder
 from cuttlebone_abi import (
     Answered,
     Emit,
@@ -28,7 +28,8 @@ def generated(finish: Finish) -> bytes:
 
 
 def keep(recorder: Recorder, step: int, command: Answered, event: bytes) -> None:
-    recorder.keep(step, command, dump_json(command), event, pieces=("one", " two"))
+    reply = dump_json(command)
+    recorder.keep(CarriedOut(step, command.cmd, reply, event, pieces=("one", " two")))
 
 
 def test_what_earlier_attempts_kept_counts_towards_the_bytes_of_a_job() -> None:

@@ -1,6 +1,7 @@
 """Writes the journal of a running job, and tells a guest again what an earlier attempt was told."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from cuttlebone.errors import JobError
@@ -8,6 +9,21 @@ from cuttlebone.jobs.journal import ASKING_THE_MODEL, JournalEntry, Recording, d
 from cuttlebone_abi import Answered, ErrorCode, Finish, InferDone, decode_event
 
 JOURNAL_BYTES_MAX: Final = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedOut:
+    """A command that was carried out, and the event that answers it, as the bytes that they are."""
+
+    step: int
+    command: str
+    """Its `cmd`."""
+    reply: bytes
+    event: bytes
+    pieces: tuple[str, ...] = ()
+    """What `cf_on_token` was given meanwhile."""
+    tokens_in: int = 0
+    tokens_out: int = 0
 
 
 class Steps(Protocol):
@@ -25,16 +41,7 @@ class Steps(Protocol):
         Raises JobError if that is something else than before.
         """
 
-    def keep(
-        self,
-        step: int,
-        command: Answered,
-        reply: bytes,
-        event: bytes,
-        *,
-        pieces: Sequence[str] = (),
-        tokens: tuple[int, int] = (0, 0),
-    ) -> None:
+    def keep(self, done: CarriedOut) -> None:
         """Keep the answer to a step, before the guest sees it; compare it if it was kept before.
 
         Raises JobError if it is another one than before.
@@ -91,37 +98,28 @@ class Recorder:
             "restarted: was the block or its spec changed?",
         )
 
-    def keep(
-        self,
-        step: int,
-        command: Answered,
-        reply: bytes,
-        event: bytes,
-        *,
-        pieces: Sequence[str] = (),
-        tokens: tuple[int, int] = (0, 0),
-    ) -> None:
+    def keep(self, done: CarriedOut) -> None:
         """Keep the answer to a step; raise JobError `input_changed` if the world now answers otherwise."""
-        before = self._entries.get(step)
+        before = self._entries.get(done.step)
         if before is not None:
-            if before.event_sha256 != digest(event):
+            if before.event_sha256 != digest(done.event):
                 raise JobError(
                     ErrorCode.INPUT_CHANGED,
-                    f"step {step}: `{command.cmd}` has another answer than before the host was "
+                    f"step {done.step}: `{done.command}` has another answer than before the host was "
                     "restarted: a file changed meanwhile; submit the job again",
                 )
             return
-        whole = self._full and len(reply) + len(event) <= self._bytes_left
+        whole = self._full and len(done.reply) + len(done.event) <= self._bytes_left
         entry = JournalEntry(
-            step=step,
-            command=command.cmd,
-            command_sha256=digest(reply),
-            event_sha256=digest(event),
-            event=event if whole or command.cmd in ASKING_THE_MODEL else None,
-            reply=reply if whole else None,
-            pieces=tuple(pieces),
-            tokens_in=tokens[0],
-            tokens_out=tokens[1],
+            step=done.step,
+            command=done.command,
+            command_sha256=digest(done.reply),
+            event_sha256=digest(done.event),
+            event=done.event if whole or done.command in ASKING_THE_MODEL else None,
+            reply=done.reply if whole else None,
+            pieces=done.pieces,
+            tokens_in=done.tokens_in,
+            tokens_out=done.tokens_out,
         )
         self._bytes_left -= len(entry.event or b"") + len(entry.reply or b"")
         self._keep(entry)

@@ -8,7 +8,7 @@ from typing import Final, NoReturn
 from cuttlebone.errors import JobError
 from cuttlebone.jobs.journal import ASKING_THE_MODEL, JournalEntry, digest
 from cuttlebone.jobs.recorded import RecordedJob
-from cuttlebone.jobs.recorder import stopped_as_before
+from cuttlebone.jobs.recorder import CarriedOut, stopped_as_before
 from cuttlebone_abi import (
     Answered,
     Completed,
@@ -127,23 +127,14 @@ class Replayer:
             f"go on, {pieces} pieces" if stop is None else f"stop after piece {stop}",
         )
 
-    def keep(
-        self,
-        step: int,
-        command: Answered,  # noqa: ARG002  # a protocol
-        reply: bytes,
-        event: bytes,
-        *,
-        pieces: Sequence[str] = (),  # noqa: ARG002  # a protocol
-        tokens: tuple[int, int] = (0, 0),  # noqa: ARG002  # a protocol
-    ) -> None:
+    def keep(self, done: CarriedOut) -> None:
         """Compare the answer to a command that was carried out again."""
-        entry = self._entries.get(step)
+        entry = self._entries.get(done.step)
         if entry is None:
-            self._beyond(step, reply, answered=True)
-        if entry.event_sha256 != digest(event):
-            self._diverge(step, "event", _told(entry), event.decode())
-        self._went(step, reply, Answer.AGAIN)
+            self._beyond(done.step, done.reply, answered=True)
+        if entry.event_sha256 != digest(done.event):
+            self._diverge(done.step, "event", _told(entry), done.event.decode())
+        self._went(done.step, done.reply, Answer.AGAIN)
 
     def compare_end(self, envelope: Envelope) -> None:
         """Compare how the block ended."""

@@ -14,7 +14,7 @@ from cuttlebone.commands.infer_many import carry_out_infer_many
 from cuttlebone.commands.scope import Scope
 from cuttlebone.errors import BlockRefused, CommandError, Interrupted, JobError
 from cuttlebone.jobs.journal import JournalEntry
-from cuttlebone.jobs.recorder import Steps, unrecorded
+from cuttlebone.jobs.recorder import CarriedOut, Steps, unrecorded
 from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.sandbox import Guest
 from cuttlebone_abi import (
@@ -138,17 +138,24 @@ def _answer(command: Answered, reply: bytes, guest: Guest, scope: Scope, recorde
         if isinstance(command, Infer | InferMany):
             recorder.listened(recalled, _tell_again(recalled, command, guest, scope))
         return recalled.event
-    spent, ear = (budget.tokens_in, budget.tokens_out), _Ear(guest)
+    tokens_in, tokens_out, ear = budget.tokens_in, budget.tokens_out, _Ear(guest)
     try:
         event: Event = _carry_out(command, ear, scope)
     except CommandError as error:
         if command.on_error is None:
             raise
         event = ErrorEvent(code=error.code, message=error.message)
-    data = dump_json(event)
-    tokens = (budget.tokens_in - spent[0], budget.tokens_out - spent[1])
-    recorder.keep(step, command, reply, data, pieces=ear.pieces, tokens=tokens)
-    return data
+    done = CarriedOut(
+        step,
+        command.cmd,
+        reply,
+        dump_json(event),
+        pieces=tuple(ear.pieces),
+        tokens_in=budget.tokens_in - tokens_in,
+        tokens_out=budget.tokens_out - tokens_out,
+    )
+    recorder.keep(done)
+    return done.event
 
 
 def _tell_again(
