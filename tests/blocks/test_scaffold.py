@@ -8,7 +8,7 @@ import pytest
 from cuttlebone.blocks.building import build
 from cuttlebone.blocks.doctor import examine
 from cuttlebone.blocks.folder import Language, open_folder
-from cuttlebone.blocks.scaffold import languages, new_block
+from cuttlebone.blocks.scaffold import TEMPLATES, new_block
 from cuttlebone.blocks.suite import BOTH_MODES, read_suite
 from cuttlebone.blocks.trial import trial_settings
 from cuttlebone.errors import OperatorError
@@ -18,7 +18,7 @@ from guest_examples.languages import EXAMPLES, need
 
 
 def test_every_language_has_a_template() -> None:
-    assert languages() == list(Language)
+    assert all((TEMPLATES / language).is_dir() for language in Language)
 
 
 @pytest.mark.parametrize("language", Language)

@@ -1,1 +1,1 @@
-"""Measuring: what is to be made fast, exactly what was run, and the host's own benchmarks."""
+"""Measuring: what is to be made fast, exactly what was run, and how fast a model serves here."""

@@ -65,11 +65,6 @@ _DIALECTS: Final[Mapping[Language, _Dialect]] = {
 }
 
 
-def languages() -> list[Language]:
-    """The languages that there is a template for."""
-    return [language for language in Language if (TEMPLATES / language).is_dir()]
-
-
 def new_block(name: str, language: Language, parent: Path) -> list[Path]:
     """Make the folder `parent/name` and return the files in it.
 

@@ -40,9 +40,10 @@ def checked_range(address: int, length: int, memory_bytes: int, what: str) -> No
 class Instance:
     """An Execution in this thread: one store with one instance of a compiled module.
 
-    Owned by the thread that made it. Invariants: no wasm runs before `init` or `describe`; `_buffer_bytes` bytes at `_buffer` lie in the memory,
-    which never shrinks; after a JobError or Interrupted the instance is not entered again, which
-    the guests above this class see to; nor is it once `_last_words` are set.
+    Owned by the thread that made it. Invariants: no wasm runs before `init` or `describe`;
+    `_buffer_bytes` bytes at `_buffer` lie in the memory, which never shrinks; after a JobError or
+    Interrupted the instance is not entered again, which the guests above this class see to; nor is
+    it once `_last_words` are set.
     """
 
     def __init__(

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from cuttlebone.endpoints.roster.refusals import RosterFault, RosterRefused
-from cuttlebone.endpoints.roster.text import text_of
+from cuttlebone.endpoints.roster.text import mapping_of, misshapen, text_of
 from cuttlebone.endpoints.spec.types import LatencyClass
-from cuttlebone.text import yaml_nodes
 from cuttlebone.text.json_values import MalformedDocument, shown
 from cuttlebone.text.yaml_core import scalar_value
 from cuttlebone.text.yaml_nodes import Node, Scalar, Sequence, compose
@@ -32,7 +31,7 @@ def read_overlay(given: str | bytes) -> Overlay:
     fault = RosterFault.OVERLAY
     text = text_of(given, "overlay", too_large=fault, unreadable=fault)
     try:
-        top = _mapping(compose(text), "an overlay")
+        top = mapping_of(compose(text), "an overlay").entries
         return Overlay(
             excludes=_by_role(top, "excludes", _role_names),
             latency_class=_by_role(top, "latency_class", _latency_class),
@@ -42,27 +41,21 @@ def read_overlay(given: str | bytes) -> Overlay:
         raise RosterRefused(fault, f"the overlay cannot be read: {error}") from None
 
 
-def _mapping(node: Node, what: str) -> dict[str, Node]:
-    if not isinstance(node, yaml_nodes.Mapping):
-        raise _misshapen(node, f"{what} is a mapping, which this is not")
-    return node.entries
-
-
 def _by_role(top: dict[str, Node], key: str, read: Callable[[Node], T]) -> dict[str, T]:
     known = tuple(Overlay.__dataclass_fields__)
     for name, node in top.items():
         if name not in known:
-            raise _misshapen(node, f"unknown key {shown(name)}; known are {', '.join(known)}")
+            raise misshapen(node, f"unknown key {shown(name)}; known are {', '.join(known)}")
     if key not in top:
         return {}
-    return {role: read(node) for role, node in _mapping(top[key], key).items()}
+    return {role: read(node) for role, node in mapping_of(top[key], key).entries.items()}
 
 
 def _role_names(node: Node) -> tuple[str, ...]:
     items = node.items if isinstance(node, Sequence) else ()
     names = tuple(item.text for item in items if isinstance(item, Scalar))
     if not isinstance(node, Sequence) or len(names) < len(items):
-        raise _misshapen(node, "excludes must give a list of role names for each role")
+        raise misshapen(node, "excludes must give a list of role names for each role")
     return names
 
 
@@ -71,16 +64,12 @@ def _latency_class(node: Node) -> LatencyClass:
         if isinstance(node, Scalar) and node.text == known:
             return known
     wrong = shown(node.text) if isinstance(node, Scalar) else "a list or mapping"
-    raise _misshapen(node, f"the latency class is {wrong}; it must be interactive or batch")
+    raise misshapen(node, f"the latency class is {wrong}; it must be interactive or batch")
 
 
 def _flag(node: Node) -> bool:
     value = scalar_value(node) if isinstance(node, Scalar) else None
     if not isinstance(value, bool):
         wrong = shown(node.text) if isinstance(node, Scalar) else "a list or mapping"
-        raise _misshapen(node, f"sticky is {wrong}; it must be true or false, without quotes")
+        raise misshapen(node, f"sticky is {wrong}; it must be true or false, without quotes")
     return value
-
-
-def _misshapen(node: Node, reason: str) -> MalformedDocument:
-    return MalformedDocument(f"line {node.line}: {reason}")

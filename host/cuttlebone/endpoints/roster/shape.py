@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cuttlebone.endpoints.roster.refusals import RosterFault, RosterRefused
-from cuttlebone.endpoints.roster.text import text_of
+from cuttlebone.endpoints.roster.text import mapping_of, misshapen, text_of
 from cuttlebone.text.json_values import MalformedDocument, shown
 from cuttlebone.text.yaml_core import scalar_value
 from cuttlebone.text.yaml_nodes import Mapping, Node, Scalar, Sequence, compose
@@ -31,10 +31,10 @@ def read_roster(given: str | bytes) -> tuple[Entry, ...]:
     """Read the entries of a roster in file order; raise RosterRefused for the whole file."""
     text = text_of(given, "roster", too_large=RosterFault.TOO_LARGE, unreadable=RosterFault.PARSE)
     try:
-        top = _mapping(compose(text), "a roster")
+        top = mapping_of(compose(text), "a roster")
         listed = top.entries.get("roster", Sequence((), 1, 1))
         if not isinstance(listed, Sequence):
-            raise _misshapen(listed, "roster must be a list of entries")
+            raise misshapen(listed, "roster must be a list of entries")
         entries = tuple(map(_entry, listed.items))
     except MalformedDocument as error:
         raise RosterRefused(RosterFault.PARSE, f"the roster cannot be read: {error}") from None
@@ -45,9 +45,9 @@ def read_roster(given: str | bytes) -> tuple[Entry, ...]:
 
 
 def _entry(node: Node) -> Entry:
-    row = _mapping(node, "an entry of the roster")
+    row = mapping_of(node, "an entry of the roster")
     if "id" not in row.entries:
-        raise _misshapen(row, "an entry without id; every entry needs one")
+        raise misshapen(row, "an entry without id; every entry needs one")
     return Entry(
         id=_text(row, "id"),
         role=_text(row, "role"),
@@ -68,7 +68,7 @@ def _text(row: Mapping, key: str) -> str:
         case Scalar(text):
             return text
         case other:
-            raise _misshapen(other, f"{key} must be text, not a list or mapping")
+            raise misshapen(other, f"{key} must be text, not a list or mapping")
 
 
 def _port(row: Mapping) -> int | None:
@@ -84,7 +84,7 @@ def _port(row: Mapping) -> int | None:
             wrong = shown(node.text)
         case Sequence() | Mapping() as node:
             wrong = "a list or mapping"
-    raise _misshapen(node, f"port is {wrong}; it must be a whole number 0 to {PORT_MAX} or null")
+    raise misshapen(node, f"port is {wrong}; it must be a whole number 0 to {PORT_MAX} or null")
 
 
 def _ram_gb(row: Mapping) -> int | float | str | None:
@@ -97,13 +97,3 @@ def _ram_gb(row: Mapping) -> int | float | str | None:
         # Anything may stand here; what is no figure costs the entry, not the file.
         return None
     return None if isinstance(value, bool) else value
-
-
-def _mapping(node: Node, what: str) -> Mapping:
-    if isinstance(node, Mapping):
-        return node
-    raise _misshapen(node, f"{what} is a mapping, which this is not")
-
-
-def _misshapen(node: Node, reason: str) -> MalformedDocument:
-    return MalformedDocument(f"line {node.line}: {reason}")

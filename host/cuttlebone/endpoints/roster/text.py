@@ -1,10 +1,11 @@
-"""The text of a roster or overlay, bounded, from a string or from the bytes of a file."""
+"""The text of a roster or overlay, bounded, and what is said of a tree of another shape."""
 
 from typing import Final
 
 from cuttlebone.endpoints.roster.refusals import RosterFault, RosterRefused
 from cuttlebone.text.documents import decoded
 from cuttlebone.text.json_values import MalformedDocument
+from cuttlebone.text.yaml_nodes import Mapping, Node
 
 TEXT_BYTES_MAX: Final = 1 << 20
 
@@ -26,3 +27,15 @@ def text_of(
         return decoded(given)
     except MalformedDocument as error:
         raise RosterRefused(unreadable, f"the {name} cannot be read: {error}") from None
+
+
+def mapping_of(node: Node, what: str) -> Mapping:
+    """Give a node that has to be a mapping; raise MalformedDocument."""
+    if isinstance(node, Mapping):
+        return node
+    raise misshapen(node, f"{what} is a mapping, which this is not")
+
+
+def misshapen(node: Node, reason: str) -> MalformedDocument:
+    """Say what is wrong with a node, and where it is."""
+    return MalformedDocument(f"line {node.line}: {reason}")
