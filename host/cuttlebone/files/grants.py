@@ -134,7 +134,7 @@ class Grants:
 
     def _open_below(self, grant: Grant, relative: Components, path: str) -> SourceFile:
         try:
-            path_fd = self._opener(grant.root_fd, os.fsencode("/".join(relative) or "."))
+            path_fd = grant.open_below(relative, self._opener)
             try:
                 return SourceFile.reopen(path_fd, path)
             finally:

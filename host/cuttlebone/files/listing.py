@@ -54,7 +54,7 @@ class GrantedFolder:
 
     def names(self, path: str) -> list[str]:
         """All names in it that a guest can say; raise OSError, and CommandError if it is no folder."""
-        path_fd = self._open(self.grant.locate_folder(self.path) or ())
+        path_fd = self.grant.open_below(self.grant.locate_folder(self.path) or (), self.opener)
         try:
             if not stat.S_ISDIR(os.fstat(path_fd).st_mode):
                 raise denied(f"{quoted(path)} is no folder, and only folders can be listed")
@@ -74,7 +74,7 @@ class GrantedFolder:
         if relative is None:
             return None
         try:
-            fd = self._open(relative)
+            fd = self.grant.open_below(relative, self.opener)
         except OSError as error:
             if error.errno in _OURS:
                 raise
@@ -88,9 +88,6 @@ class GrantedFolder:
         if as_folder is not None and stat.S_ISDIR(status.st_mode):
             return FolderEntry(name, is_folder=True, len=0)
         return None
-
-    def _open(self, relative: Components) -> int:
-        return self.opener(self.grant.root_fd, os.fsencode("/".join(relative) or "."))
 
 
 def list_entries(

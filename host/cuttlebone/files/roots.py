@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cuttlebone.errors import OperatorError
-from cuttlebone.files.opening import open_path, real_path
+from cuttlebone.files.opening import PathOpener, open_path, real_path
 from cuttlebone.files.paths import Components, UnusablePath, resolve
 from cuttlebone.files.patterns import (
     Everything,
@@ -51,6 +51,10 @@ class Grant:
         """Say whether it leads to a folder or is for something that lies directly in it."""
         beside = any(name and name[:-1] == path for name in self.names)
         return beside or self.locate_folder(path) is not None
+
+    def open_below(self, relative: Components, opener: PathOpener) -> int:
+        """Open what was located below the root, as an O_PATH descriptor; raise OSError."""
+        return opener(self.root_fd, os.fsencode("/".join(relative) or "."))
 
 
 def resolve_pattern(text: str, folder: Components, opened: ExitStack) -> Grant:
