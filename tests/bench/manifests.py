@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from cuttlebone.bench.manifest import (
-    check_manifest,
-)
+from cuttlebone.bench.manifest import check_manifest
 
 ENGINE: dict[str, Any] = {
     "name": "llamacpp",

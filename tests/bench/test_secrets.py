@@ -3,9 +3,7 @@
 import pytest
 
 from bench.manifests import ENGINE, SMALLEST, errors_of
-from cuttlebone.bench.manifest import (
-    check_manifest,
-)
+from cuttlebone.bench.manifest import check_manifest
 from cuttlebone.bench.secrets import looks_secret
 
 

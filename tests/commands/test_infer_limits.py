@@ -5,9 +5,7 @@ from typing import Any
 import pytest
 
 from commands.infer_bench import Bench, failure
-from cuttlebone_abi import (
-    ErrorCode,
-)
+from cuttlebone_abi import ErrorCode
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import (
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import run_state_machine_as_test
 
 from cuttlebone.jobs.store_memory import MemoryJobStore
 from cuttlebone.jobs.store_sqlite import SqliteJobStore
