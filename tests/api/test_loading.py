@@ -115,6 +115,27 @@ def test_jobs_are_shown_while_everybody_asks_for_specs_of_which_one_is_compiled(
         assert {one.result(BOUND_S).status_code for one in asked} == {200, 404}
 
 
+def test_jobs_are_shown_while_everybody_submits_and_a_block_is_compiled_for_it(
+    tmp_path: Path,
+) -> None:
+    with compiling(tmp_path) as (api, compiler, clients):
+        job = api.ended(api.submit("echo", 1))["links"]["self"]
+        (tmp_path / "slow.wasm").write_bytes(b" echo")
+        write_spec(tmp_path, "new").write_text(
+            "name: new\ndescription: Is compiled slowly.\nblock: slow.wasm\n"
+        )
+        submitted = [
+            clients.submit(api.submit, "echo", number) for number in range(SHARED_THREADS + 5)
+        ]
+        compiler.begins(1)
+
+        answers = reads(api, job)
+
+        assert [one.status_code for one in answers] == [200] * len(answers)
+        compiler.go_on.set()
+        assert {one.result(BOUND_S)["spec"] for one in submitted} == {"echo"}
+
+
 def test_jobs_of_specs_that_are_loaded_run_meanwhile(tmp_path: Path) -> None:
     with compiling(tmp_path) as (api, compiler, clients):
         uploading = clients.submit(upload, api, 0)

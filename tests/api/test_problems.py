@@ -1,7 +1,7 @@
 """Refusals: each problem code with its status, from a request that provokes it."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -240,7 +240,7 @@ class KeepsNothing(JobService):
         *,
         idempotency_key: str | None = None,  # noqa: ARG002  # it keeps nothing, whatever is asked
         tenant_waiting_max: int | None = None,  # noqa: ARG002  # it keeps nothing, whatever is asked
-    ) -> Accepted:
+    ) -> Callable[[], Accepted]:
         raise StoreUnavailable("database or disk is full")
 
 

@@ -164,7 +164,7 @@ def _fill(folder: Path, count: int) -> None:
     job = Job(
         id="job", spec="echo", input={"path": "a"}, limits=Limits(), labels={}, created_at=now()
     )
-    store.accept(job, waiting_max=count)
+    store.accept(job, waiting_max=count).result()
     store._writer.do(lambda connection: connection.execute(_COPIES, (count - 1,)).rowcount)
     store._writer.do(lambda connection: connection.execute(_COPIES_EVENTS).rowcount)
     store.close()

@@ -37,7 +37,7 @@ def run(store: SqliteJobStore, promises: int, name: str, jobs: int) -> None:
             labels={},
             created_at=now(),
         )
-        store.accept(job, waiting_max=1_000_000)
+        store.accept(job, waiting_max=1_000_000).result()
         promised("accepted", job.id)
         claimed = store.claim()
         if claimed is None:

@@ -97,13 +97,15 @@ class StoreMachine(RuleBasedStateMachine):
         if earlier is not None and earlier.job.request_sha256 != request:
             self._refused(job, key, ProblemCode.IDEMPOTENCY_MISMATCH)
         elif earlier is not None:
-            assert self.store.accept(job, waiting_max=WAITING_MAX, idempotency_key=key).id == (
-                earlier.job.id
-            )
+            assert self.store.accept(
+                job, waiting_max=WAITING_MAX, idempotency_key=key
+            ).result().id == (earlier.job.id)
         elif len(self._in(JobStatus.QUEUED)) >= WAITING_MAX:
             self._refused(job, key, ProblemCode.QUEUE_FULL)
         else:
-            assert self.store.accept(job, waiting_max=WAITING_MAX, idempotency_key=key) == job
+            assert (
+                self.store.accept(job, waiting_max=WAITING_MAX, idempotency_key=key).result() == job
+            )
             model = self.models[job.id] = Model(job, key, self.submitted)
             model.status(JobStatus.QUEUED)
 
@@ -282,7 +284,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _refused(self, job: Job, key: str | None, code: ProblemCode) -> None:
         with pytest.raises(CallerError) as caught:
-            self.store.accept(job, waiting_max=WAITING_MAX, idempotency_key=key)
+            self.store.accept(job, waiting_max=WAITING_MAX, idempotency_key=key).result()
         assert caught.value.code is code
 
     @staticmethod

@@ -42,7 +42,7 @@ def job(name: str) -> Job:
 
 def accept(store: JobStore, *names: str) -> None:
     for name in names:
-        store.accept(job(name), waiting_max=100)
+        store.accept(job(name), waiting_max=100).result()
 
 
 def claimed(store: JobStore) -> Job:

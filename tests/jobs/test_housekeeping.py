@@ -60,7 +60,7 @@ def ended(store: JobStore, name: str, *, ttl_s: int | None = None) -> Job:
         ttl_s=ttl_s,
         callback_url=f"https://a.org/{SECRET.replace(' ', '-')}",
     )
-    store.accept(asked, waiting_max=9, idempotency_key=f"key of {name}")
+    store.accept(asked, waiting_max=9, idempotency_key=f"key of {name}").result()
     running = claimed(store)
     append(store, running, EventKind.PROGRESS, SECRET)
     store.finish(
@@ -92,7 +92,7 @@ def test_a_job_is_wiped_after_that_with_all_that_belongs_to_it(store: JobStore) 
     assert not store.deliveries.of("a")
     # Its key is free as well: the request is a new one.
     again = replace(job("b"), request_sha256="another")
-    assert store.accept(again, waiting_max=9, idempotency_key="key of a").id == "b"
+    assert store.accept(again, waiting_max=9, idempotency_key="key of a").result().id == "b"
 
 
 def test_a_job_may_say_itself_how_long_it_is_kept(store: JobStore) -> None:
@@ -104,13 +104,15 @@ def test_a_job_may_say_itself_how_long_it_is_kept(store: JobStore) -> None:
 
 
 def test_a_job_that_has_not_ended_is_never_wiped(store: JobStore) -> None:
-    store.accept(replace(job("a"), ttl_s=1), waiting_max=9)
+    store.accept(replace(job("a"), ttl_s=1), waiting_max=9).result()
     with kept(store, Clock(timedelta(seconds=9 * DAY_S))):
         assert store.get("a") is not None
 
 
 def test_a_job_that_waited_longer_than_it_may_ends_as_timeout(store: JobStore) -> None:
-    store.accept(replace(job("a"), expires_at=now() + timedelta(seconds=60)), waiting_max=9)
+    store.accept(
+        replace(job("a"), expires_at=now() + timedelta(seconds=60)), waiting_max=9
+    ).result()
     with kept(store, Clock(timedelta(seconds=0))):
         found = store.get("a")
         assert found is not None

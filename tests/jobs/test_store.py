@@ -83,7 +83,7 @@ def test_a_listing_goes_on_where_it_was_though_the_last_job_is_forgotten(store: 
 
 
 def test_what_a_tenant_stores_grows_with_its_jobs_and_goes_with_them(store: JobStore) -> None:
-    store.accept(of_tenant("a", "x"), waiting_max=9)
+    store.accept(of_tenant("a", "x"), waiting_max=9).result()
     accepted = store.stored_bytes("x")
     append(store, claimed(store), EventKind.TOKEN, {"text": "x" * 1000})
     grown = store.stored_bytes("x")
@@ -96,7 +96,7 @@ def test_what_a_tenant_stores_grows_with_its_jobs_and_goes_with_them(store: JobS
 
 def test_listings_are_filtered(store: JobStore) -> None:
     accept(store, "a", "b")
-    store.accept(replace(job("c"), spec="other", labels={"team": "x"}), waiting_max=9)
+    store.accept(replace(job("c"), spec="other", labels={"team": "x"}), waiting_max=9).result()
     store.claim()
 
     def ids(wanted: JobFilter) -> list[str]:
@@ -109,7 +109,7 @@ def test_listings_are_filtered(store: JobStore) -> None:
 
 
 def test_a_final_job_can_be_forgotten_with_all_that_belongs_to_it(store: JobStore) -> None:
-    store.accept(job("a"), waiting_max=9, idempotency_key="k")
+    store.accept(job("a"), waiting_max=9, idempotency_key="k").result()
     running = claimed(store)
     store.record(running, ENTRY)
     assert not store.forget("a")
@@ -119,12 +119,12 @@ def test_a_final_job_can_be_forgotten_with_all_that_belongs_to_it(store: JobStor
     assert store.get("a") is None
     assert not store.events("a", after=0, limit=9)
     assert not store.journal("a")
-    assert store.accept(job("b"), waiting_max=9, idempotency_key="k").id == "b"
+    assert store.accept(job("b"), waiting_max=9, idempotency_key="k").result().id == "b"
 
 
 def test_jobs_are_forgotten_after_their_time_to_live(store: JobStore) -> None:
-    store.accept(replace(job("short"), ttl_s=10), waiting_max=9)
-    store.accept(job("default"), waiting_max=9)
+    store.accept(replace(job("short"), ttl_s=10), waiting_max=9).result()
+    store.accept(job("default"), waiting_max=9).result()
     accept(store, "queued")
     for name in ("short", "default"):
         store.claim()

@@ -12,6 +12,7 @@ from cuttlebone.api.documents import openapi_document
 from cuttlebone.api.event_routes import router as event_routes
 from cuttlebone.api.guard import Guard, LastResort
 from cuttlebone.api.health_routes import router as health_routes
+from cuttlebone.api.intake import Intake
 from cuttlebone.api.job_routes import router as job_routes
 from cuttlebone.api.measured import Measured
 from cuttlebone.api.operation_routes import router as operation_routes
@@ -67,6 +68,7 @@ def create_app(
     app.state.body_bytes_max = body_bytes_max
     app.state.door = door or Door()
     app.state.quotas = quotas or Quotas(Settings())
+    app.state.intake = Intake(service, app.state.quotas)
     for router in (
         submission_routes,
         job_routes,

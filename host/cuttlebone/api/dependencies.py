@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, TypeAlias
 
 from fastapi import Depends, FastAPI, Path, Request
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from cuttlebone.access import Caller, Door, Quotas, Scope
 from cuttlebone.access.door import require
 from cuttlebone.api.bodies import SubmissionBody, submission_body
+from cuttlebone.api.intake import Intake
 from cuttlebone.api.subscribers import Subscribers, Subscription
 from cuttlebone.jobs.job import Job
 from cuttlebone.jobs.service import JobService
@@ -16,16 +16,16 @@ from cuttlebone.jobs.service import JobService
 OWN_ID = r"^[A-Za-z0-9_-]{8,64}$"
 SHA256 = "^[0-9a-f]{64}$"
 
-_BEARER = HTTPBearer(
-    scheme_name="token",
-    description="Needed where the host has tokens; `cuttlebone token add` makes one.",
-    auto_error=False,
-)
-
 
 def subscribers_of(app: FastAPI) -> Subscribers:
     """Return everybody who follows a job through `app`."""
     found: Subscribers = app.state.subscribers
+    return found
+
+
+def intake_of(app: FastAPI) -> Intake:
+    """Return what takes the submissions to `app` in."""
+    found: Intake = app.state.intake
     return found
 
 
@@ -58,16 +58,14 @@ AllSubscribers: TypeAlias = Annotated[Subscribers, Depends(_subscribers)]
 Submitted: TypeAlias = Annotated[SubmissionBody, Depends(submission_body)]
 
 
-async def _caller(
-    request: Request,
-    quotas: AllQuotas,
-    # Only for the OpenAPI document: what is no bearer token is refused with a reason, not ignored.
-    _: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)],
-) -> Caller:
-    door: Door = request.app.state.door
-    caller = door.caller(request.headers.get("authorization"))
-    quotas.count_request(caller)
-    return caller
+def caller_of(request: Request) -> Caller:
+    """Who asks. Only in a route that is `allowed` to some."""
+    found: Caller = request.state.caller
+    return found
+
+
+async def _caller(request: Request) -> Caller:
+    return caller_of(request)
 
 
 CurrentCaller: TypeAlias = Annotated[Caller, Depends(_caller)]
@@ -76,8 +74,13 @@ CurrentCaller: TypeAlias = Annotated[Caller, Depends(_caller)]
 def allowed(scope: Scope) -> Any:  # what the framework takes has no public type
     """Let only callers with that scope through. Stands in the list of a route, so it comes first."""
 
-    async def check(caller: CurrentCaller) -> None:
+    async def check(request: Request) -> None:
+        door: Door = request.app.state.door
+        quotas: Quotas = request.app.state.quotas
+        caller = door.caller(request.headers.get("authorization"))
+        quotas.count_request(caller)
         require(caller, scope)
+        request.state.caller = caller
 
     return Depends(check)
 

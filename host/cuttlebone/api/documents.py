@@ -50,6 +50,13 @@ _HEADERS: Final[Mapping[str, Described]] = {
     },
 }
 
+# The framework would describe it too, but only for a price at every request.
+_TOKEN: Final = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "Needed where the host has tokens; `cuttlebone token add` makes one.",
+}
+
 _JOB_ID: Final = {"job_id": "$response.body#/id"}
 
 _TAGS: Final = (
@@ -161,13 +168,14 @@ def openapi_document(app: FastAPI) -> Described:
         [(SubmissionBody, "validation"), (Problem, "serialization")],
         ref_template="#/components/schemas/{model}",
     )
+    document["components"]["securitySchemes"] = {"token": dict(_TOKEN)}
     for name, schema in by_hand["$defs"].items():
         document["components"]["schemas"].setdefault(name, schema)
     _unwrap_examples(document)
     for operations in document["paths"].values():
         for operation in operations.values():
-            if "security" in operation:
-                operation["security"].append({})  # a host without tokens asks for none
+            if "401" in operation["responses"]:
+                operation["security"] = [{"token": []}, {}]  # a host without tokens asks for none
             for parameter in operation.get("parameters", ()):
                 _leave_out_null(parameter)
     return document

@@ -2,24 +2,20 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Header, Request, Response
 
-from cuttlebone.access import Caller, Quotas, Scope
-from cuttlebone.api.bodies import SubmissionBody
+from cuttlebone.access import Scope
 from cuttlebone.api.dependencies import (
-    AllQuotas,
-    CurrentCaller,
     OwnJobId,
-    Service,
     Submitted,
     allowed,
+    caller_of,
+    intake_of,
 )
 from cuttlebone.api.documents import answer, problems, submission_request
 from cuttlebone.api.examples import JOBS
 from cuttlebone.api.resources import JobResource
-from cuttlebone.api.views import job_answer, job_path
 from cuttlebone.errors import ProblemCode
-from cuttlebone.jobs.service import JobService
 
 KEY_CHARS_MAX: Final = 255
 
@@ -27,6 +23,7 @@ _REFUSALS: Final = (
     ProblemCode.BAD_REQUEST,
     ProblemCode.MALFORMED_JSON,
     ProblemCode.BODY_TOO_LARGE,
+    ProblemCode.BODY_TIMEOUT,
     ProblemCode.UNSUPPORTED_MEDIA_TYPE,
     ProblemCode.INVALID_BODY,
     ProblemCode.UNKNOWN_SPEC,
@@ -44,6 +41,8 @@ _ACCEPTED: Final = answer(
     links=("show_job", "follow_job", "show_result", "cancel_job", "show_journal", "forget_job"),
 )
 
+# What these routes ask for they read from the request: a host accepts jobs by the thousand, and each
+# declared dependency would cost as much as checking the input.
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], dependencies=[allowed(Scope.SUBMIT)])
 
 
@@ -55,11 +54,9 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"], dependencies=[allowed(Scope
     responses={202: _ACCEPTED, **problems(*_REFUSALS, ProblemCode.IDEMPOTENCY_MISMATCH)},
     openapi_extra=submission_request(),
 )
-def submit_job(
+async def submit_job(
+    request: Request,
     body: Submitted,
-    service: Service,
-    caller: CurrentCaller,
-    quotas: AllQuotas,
     idempotency_key: Annotated[
         str | None,
         Header(
@@ -71,7 +68,9 @@ def submit_job(
     ] = None,
 ) -> Response:
     """Check the input against the spec and queue the job."""
-    return _accepted(service, caller, quotas, body, idempotency_key=idempotency_key)
+    return await intake_of(request.app).accept(
+        caller_of(request), body, idempotency_key=idempotency_key
+    )
 
 
 @router.put(
@@ -82,33 +81,10 @@ def submit_job(
     responses={202: _ACCEPTED, **problems(*_REFUSALS, ProblemCode.JOB_EXISTS)},
     openapi_extra=submission_request(),
 )
-def put_job(
+async def put_job(
     job_id: OwnJobId,
+    request: Request,
     body: Submitted,
-    service: Service,
-    caller: CurrentCaller,
-    quotas: AllQuotas,
 ) -> Response:
     """Do as a submission does. The same body again is the same job, so it may be repeated."""
-    return _accepted(service, caller, quotas, body, job_id=job_id)
-
-
-def _accepted(
-    service: JobService,
-    caller: Caller,
-    quotas: Quotas,
-    body: SubmissionBody,
-    *,
-    job_id: str | None = None,
-    idempotency_key: str | None = None,
-) -> Response:
-    quotas.check_stored(caller, service.stored_bytes)
-    accepted = service.accept(
-        body.submission(tenant=caller.tenant, job_id=job_id),
-        idempotency_key=idempotency_key,
-        tenant_waiting_max=quotas.waiting_max(caller),
-    )
-    headers = {"Location": job_path(accepted.job.id)}
-    if accepted.replayed:
-        headers["Idempotent-Replayed"] = "true"
-    return job_answer(service, accepted.job, status=202, headers=headers)
+    return await intake_of(request.app).accept(caller_of(request), body, job_id=job_id)

@@ -1,6 +1,7 @@
 """The bounded queue between submitters and job threads. The jobs themselves are in the store."""
 
 import threading
+from concurrent.futures import Future
 
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.jobs.job import Job
@@ -32,10 +33,11 @@ class JobQueue:
         *,
         idempotency_key: str | None = None,
         tenant_waiting_max: int | None = None,
-    ) -> Job:
-        """Accept a job and return it, or the one that the same request made before.
+    ) -> Future[Job]:
+        """Accept a job soon: the future gives it, or the one that the same request made before.
 
-        Raises CallerError as `JobStore.accept` does, and `stopping` once the queue is closed.
+        It may raise as that of `JobStore.accept` does. Raises CallerError `stopping` once the
+        queue is closed.
         """
         with self._changed:
             if self._closed:
@@ -46,17 +48,24 @@ class JobQueue:
                 )
             self._accepting += 1
         try:
-            return self._store.accept(
+            accepted = self._store.accept(
                 job,
                 waiting_max=self._waiting_max,
                 tenant_waiting_max=tenant_waiting_max,
                 idempotency_key=idempotency_key,
             )
-        finally:
-            with self._changed:
-                self._accepting -= 1
-                self._puts += 1
-                self._changed.notify_all()
+        except BaseException:
+            self._settled()
+            raise
+        accepted.add_done_callback(lambda _: self._settled())
+        return accepted
+
+    def _settled(self) -> None:
+        """A job that was on its way may be there now."""
+        with self._changed:
+            self._accepting -= 1
+            self._puts += 1
+            self._changed.notify_all()
 
     def take(self) -> Job | None:
         """Wait for a job and move it to running; None once the queue is closed."""

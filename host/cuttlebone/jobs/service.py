@@ -70,7 +70,12 @@ class JobService:
 
     def submit(self, submission: Submission, *, idempotency_key: str | None = None) -> Job:
         """Accept a job and return it; raises as `accept` does."""
-        return self.accept(submission, idempotency_key=idempotency_key).job
+        self.refresh()
+        return self.accept(submission, idempotency_key=idempotency_key)().job
+
+    def refresh(self) -> None:
+        """See which specs there are now; raise OperatorError without a folder of specs."""
+        self._catalog.refresh()
 
     def accept(
         self,
@@ -78,13 +83,13 @@ class JobService:
         *,
         idempotency_key: str | None = None,
         tenant_waiting_max: int | None = None,
-    ) -> Accepted:
-        """Accept a job, or find the one that the same request made before.
+    ) -> Callable[[], Accepted]:
+        """Check a submission and begin to accept its job, or to find the one of the same request before.
 
-        Raises CallerError: unknown_spec, spec_unusable, schema_validation_failed, invalid_body for
+        The specs are those that `refresh` saw last. What is returned waits until the job is
+        durable, so that many can be on their way at once. Both raise CallerError: unknown_spec, spec_unusable, schema_validation_failed, invalid_body for
         a callback that is not allowed, queue_full, quota_exceeded, idempotency_mismatch, job_exists, stopping; and StoreUnavailable.
         """
-        self._catalog.refresh()
         loaded = self._catalog.get(submission.spec)
         faults = loaded.shapes.input_faults(submission.input)
         if faults:
@@ -114,12 +119,17 @@ class JobService:
             callback_url=submission.callback_url,
             request_sha256=submission.digest(),
         )
-        kept = self._queue.put(
+        coming = self._queue.put(
             job, idempotency_key=idempotency_key, tenant_waiting_max=tenant_waiting_max
         )
-        if kept is job:
-            self.metrics.job_accepted(job.spec)
-        return Accepted(kept, replayed=kept is not job)
+
+        def accepted() -> Accepted:
+            kept = coming.result()
+            if kept is job:
+                self.metrics.job_accepted(job.spec)
+            return Accepted(kept, replayed=kept is not job)
+
+        return accepted
 
     def get(self, job_id: str, *, tenant: str | None = None) -> Job:
         """Return a job as it stands; raise CallerError `unknown_job`.

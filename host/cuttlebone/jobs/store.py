@@ -1,6 +1,7 @@
 """What keeps jobs: the protocol that the in-memory store and the durable one share."""
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from datetime import datetime
 from typing import Protocol
 
@@ -44,10 +45,11 @@ class JobStore(Protocol):
         waiting_max: int,
         tenant_waiting_max: int | None = None,
         idempotency_key: str | None = None,
-    ) -> Job:
-        """Keep a queued job and return this very `job`, or the one that the same request made before.
+    ) -> Future[Job]:
+        """Keep a queued job: the future gives this very `job`, or the one that the same request made before.
 
-        The same request has the same id or, within a tenant, the same idempotency key. Raises
+        The same request has the same id or, within a tenant, the same idempotency key. The future
+        always ends, so that many can be on their way at once; it may raise StoreUnavailable and
         CallerError: `queue_full`, `quota_exceeded` where the tenant has `tenant_waiting_max` jobs
         waiting, `idempotency_mismatch` or `job_exists` for another request.
         """

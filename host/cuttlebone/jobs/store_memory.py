@@ -5,10 +5,12 @@ import threading
 import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count, islice
 
+from cuttlebone.errors import CallerError
 from cuttlebone.jobs.callbacks.memory import MemoryDeliveries
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Accounting, Job, JobFilter, now
@@ -50,8 +52,24 @@ class MemoryJobStore:
         waiting_max: int,
         tenant_waiting_max: int | None = None,
         idempotency_key: str | None = None,
+    ) -> Future[Job]:
+        """Keep a queued job and give it, or the one that the same request made before."""
+        accepted: Future[Job] = Future()
+        try:
+            kept = self._accept(job, waiting_max, tenant_waiting_max, idempotency_key)
+        except CallerError as error:
+            accepted.set_exception(error)
+        else:
+            accepted.set_result(kept)
+        return accepted
+
+    def _accept(
+        self,
+        job: Job,
+        waiting_max: int,
+        tenant_waiting_max: int | None,
+        idempotency_key: str | None,
     ) -> Job:
-        """Keep a queued job and return it, or the one that the same request made before."""
         with self._lock:
             earlier = self._earlier(job, idempotency_key)
             if earlier is not None:

@@ -201,7 +201,7 @@ def couriered(store: MemoryJobStore, port: int, sender: Sender) -> Iterator[None
 
 
 def finished_in(store: MemoryJobStore, url: str) -> None:
-    store.accept(replace(job("a"), callback_url=url), waiting_max=9)
+    store.accept(replace(job("a"), callback_url=url), waiting_max=9).result()
     store.finish("a", attempt=0, envelope=DONE, accounting=None)
 
 

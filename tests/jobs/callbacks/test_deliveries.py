@@ -17,7 +17,7 @@ HOUR = timedelta(hours=1)
 
 
 def ended(store: JobStore, name: str) -> Delivery:
-    store.accept(replace(job(name), callback_url=URL), waiting_max=100)
+    store.accept(replace(job(name), callback_url=URL), waiting_max=100).result()
     store.finish(name, attempt=0, envelope=DONE, accounting=None)
     (delivery,) = store.deliveries.of(name)
     return delivery
@@ -29,7 +29,7 @@ def attempt(number: int, reason: str = "") -> Attempt:
 
 
 def test_a_job_with_a_callback_has_a_delivery_once_it_has_ended(store: JobStore) -> None:
-    store.accept(replace(job("a"), callback_url=URL), waiting_max=9)
+    store.accept(replace(job("a"), callback_url=URL), waiting_max=9).result()
     assert store.deliveries.of("a") in ([], ())
     store.finish("a", attempt=0, envelope=DONE, accounting=None)
     (delivery,) = store.deliveries.of("a")
@@ -39,7 +39,7 @@ def test_a_job_with_a_callback_has_a_delivery_once_it_has_ended(store: JobStore)
 
 
 def test_a_job_without_a_callback_has_none(store: JobStore) -> None:
-    store.accept(job("a"), waiting_max=9)
+    store.accept(job("a"), waiting_max=9).result()
     store.finish("a", attempt=0, envelope=DONE, accounting=None)
     assert not store.deliveries.of("a")
     assert not store.deliveries.due(now(), limit=9)

@@ -6,6 +6,7 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -95,10 +96,10 @@ class SqliteJobStore:
         waiting_max: int,
         tenant_waiting_max: int | None = None,
         idempotency_key: str | None = None,
-    ) -> Job:
-        """Keep a queued job and return it, or the one that the same request made before."""
+    ) -> Future[Job]:
+        """Keep a queued job and give it, or the one that the same request made before."""
         row = row_of(job)  # here, not in the thread that everybody waits for
-        return self._writer.do(
+        return self._writer.begin(
             lambda connection: changes.accept(
                 connection, job, row, waiting_max, tenant_waiting_max, idempotency_key
             )

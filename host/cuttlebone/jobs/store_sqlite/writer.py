@@ -62,12 +62,17 @@ class Writer:
 
     def do(self, change: Change[T]) -> T:
         """Apply a change and wait until it is durable; raise what it raised, or StoreUnavailable."""
+        return self.begin(change).result()
+
+    def begin(self, change: Change[T]) -> Future[T]:
+        """Do as `do` does, without waiting. The future always ends, in the thread of the writer."""
         done: Future[T] = Future()
         with self._changed:
             if self._closed or self._lost:
-                raise StoreUnavailable("the store is being closed")
-            self._requests.put(_Request(change, done))
-        return done.result()
+                done.set_exception(StoreUnavailable("the store is being closed"))
+            else:
+                self._requests.put(_Request(change, done))
+        return done
 
     def post(self, change: Change[None], *, after: Callable[[], None] | None = None) -> None:
         """Apply a change soon, in order with the others; call `after` when it is durable.
