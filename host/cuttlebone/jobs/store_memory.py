@@ -1,6 +1,5 @@
 """The job store in memory: for tests and for hosts that need not survive a restart."""
 
-import bisect
 import threading
 import uuid
 from collections import Counter, deque
@@ -15,6 +14,8 @@ from cuttlebone.jobs.callbacks.memory import MemoryDeliveries
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Accounting, Job, JobFilter, now
 from cuttlebone.jobs.journal import JournalEntry
+from cuttlebone.jobs.line import Line
+from cuttlebone.jobs.logs import Logs
 from cuttlebone.jobs.store import (
     idempotency_mismatch,
     job_exists,
@@ -27,8 +28,8 @@ from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
 class MemoryJobStore:
     """Keeps jobs in dictionaries, the oldest finished ones only up to `kept_max`.
 
-    Any thread may call it; one lock guards everything. Invariants: `_queue` holds exactly the
-    queued jobs, sorted by rank and then by acceptance; every job has its log and its journal.
+    Any thread may call it; one lock guards everything. Invariants: `_line` holds exactly the
+    queued jobs; `_finished` has the final ones, the oldest first.
     """
 
     durable = False
@@ -37,9 +38,8 @@ class MemoryJobStore:
         self.deliveries = MemoryDeliveries()
         self._kept_max = kept_max
         self._jobs: dict[str, Job] = {}
-        self._events: dict[str, list[JobEvent]] = {}
-        self._journals: dict[str, list[JournalEntry]] = {}
-        self._queue: list[tuple[float, int, str]] = []
+        self._logs = Logs()
+        self._line = Line()
         self._keys: dict[tuple[str, str], str] = {}
         self._finished: deque[str] = deque()
         self._accepted = count(1)
@@ -74,30 +74,27 @@ class MemoryJobStore:
             earlier = self._earlier(job, idempotency_key)
             if earlier is not None:
                 return earlier
-            if len(self._queue) >= waiting_max:
+            if len(self._line) >= waiting_max:
                 raise queue_full(waiting_max)
             if tenant_waiting_max is not None and self._waiting(job.tenant) >= tenant_waiting_max:
                 raise tenant_queue_full(tenant_waiting_max)
-            number = next(self._accepted)
-            self._jobs[job.id] = replace(job, number=number)
-            self._events[job.id] = []
-            self._journals[job.id] = []
-            bisect.insort(self._queue, (job.rank, number, job.id))
+            kept = self._jobs[job.id] = replace(job, number=next(self._accepted))
+            self._line.add(kept)
             if idempotency_key is not None:
                 self._keys[job.tenant, idempotency_key] = job.id
-            self._append(job.id, EventKind.STATUS, {"status": JobStatus.QUEUED})
+            self._logs.append(job.id, EventKind.STATUS, {"status": JobStatus.QUEUED})
             return job
 
     def claim(self, *, tenant_running_max: int | None = None) -> Job | None:
         """Move the queued job that is first in line to running, as its next attempt."""
         with self._lock:
             passed_over = self._busy(tenant_running_max)
-            queued = (self._jobs[job_id] for _, _, job_id in self._queue)
+            queued = map(self._jobs.__getitem__, self._line)
             job = next((one for one in queued if one.tenant not in passed_over), None)
             if job is None:
                 return None
             job_id = job.id
-            self._queue = [entry for entry in self._queue if entry[2] != job_id]
+            self._line.remove(job_id)
             running = replace(
                 job,
                 status=JobStatus.RUNNING,
@@ -106,7 +103,7 @@ class MemoryJobStore:
             )
             self._jobs[job_id] = running
             told = {"status": running.status, "attempt": running.attempt}
-            self._append(job_id, EventKind.STATUS, told)
+            self._logs.append(job_id, EventKind.STATUS, told)
             return running
 
     def get(self, job_id: str) -> Job | None:
@@ -123,13 +120,13 @@ class MemoryJobStore:
     def position(self, job_id: str) -> int | None:
         """How many queued jobs go before this queued one; None if it is not queued."""
         with self._lock:
-            ids = [waiting for _, _, waiting in self._queue]
+            ids = list(self._line)
         return ids.index(job_id) if job_id in ids else None
 
     def waiting(self) -> int:
         """How many jobs are queued."""
         with self._lock:
-            return len(self._queue)
+            return len(self._line)
 
     def counts(self) -> Mapping[JobStatus, int]:
         """How many jobs there are in each status."""
@@ -141,7 +138,7 @@ class MemoryJobStore:
         """What the jobs of a tenant hold: inputs, events, journals, envelopes."""
         with self._lock:
             return sum(
-                _size(job, self._events[job.id], self._journals[job.id])
+                _size(job) + self._logs.size_bytes(job.id)
                 for job in self._jobs.values()
                 if job.tenant == tenant
             )
@@ -152,29 +149,29 @@ class MemoryJobStore:
             if self._runs(job):
                 if kind is EventKind.PROGRESS:
                     self._jobs[job.id] = replace(self._jobs[job.id], progress=data)
-                self._append(job.id, kind, data)
+                self._logs.append(job.id, kind, data)
         after()
 
     def events(self, job_id: str, *, after: int, limit: int) -> Sequence[JobEvent]:
         """The events with numbers above `after`, in order, at most `limit`."""
         with self._lock:
-            return self._events.get(job_id, [])[after : after + limit]
+            return self._logs.events(job_id, after=after, limit=limit)
 
     def count_events(self, job_id: str, kind: EventKind) -> int:
         """How many events of one kind the log of a job has."""
         with self._lock:
-            return sum(event.kind is kind for event in self._events.get(job_id, ()))
+            return sum(event.kind is kind for event in self._logs.events(job_id))
 
     def record(self, job: Job, entry: JournalEntry) -> None:
         """Keep one entry of the journal of a running attempt."""
         with self._lock:
             if self._runs(job):
-                self._journals[job.id].append(entry)
+                self._logs.record(job.id, entry)
 
     def journal(self, job_id: str) -> Sequence[JournalEntry]:
         """All entries, in order."""
         with self._lock:
-            return tuple(self._journals.get(job_id, ()))
+            return self._logs.journal(job_id)
 
     def request_cancel(self, job_id: str) -> Job | None:
         """Mark a job that is not final; a queued one can be finished at once by `finish`."""
@@ -202,9 +199,9 @@ class MemoryJobStore:
                 envelope=envelope,
                 accounting=accounting,
             )
-            self._queue = [entry for entry in self._queue if entry[2] != job_id]
-            self._append(job_id, EventKind.STATUS, {"status": status})
-            self._append(job_id, EventKind.RESULT, envelope.model_dump(mode="json"))
+            self._line.remove(job_id)
+            self._logs.append(job_id, EventKind.STATUS, {"status": status})
+            self._logs.append(job_id, EventKind.RESULT, envelope.model_dump(mode="json"))
             if job.callback_url is not None:
                 self.deliveries.add(job_id, uuid.uuid4().hex, job.callback_url)
             self._finished.append(job_id)
@@ -217,8 +214,8 @@ class MemoryJobStore:
         with self._lock:
             if self._runs(job):
                 self._jobs[job.id] = replace(self._jobs[job.id], status=JobStatus.QUEUED)
-                bisect.insort(self._queue, (job.rank, self._jobs[job.id].number, job.id))
-                self._append(job.id, EventKind.STATUS, {"status": JobStatus.QUEUED})
+                self._line.add(self._jobs[job.id])
+                self._logs.append(job.id, EventKind.STATUS, {"status": JobStatus.QUEUED})
 
     def forget(self, job_id: str) -> bool:
         """Wipe a final job with its events and journal; return False if it is not final."""
@@ -245,7 +242,7 @@ class MemoryJobStore:
     def expired(self, moment: datetime) -> Sequence[Job]:
         """The queued jobs that were not to wait beyond `moment`."""
         with self._lock:
-            queued = [self._jobs[job_id] for _, _, job_id in self._queue]
+            queued = [self._jobs[job_id] for job_id in self._line]
         return [job for job in queued if job.expires_at is not None and job.expires_at <= moment]
 
     def recover(self) -> Sequence[Job]:
@@ -273,7 +270,7 @@ class MemoryJobStore:
         return self._jobs[same_key]
 
     def _waiting(self, tenant: str) -> int:
-        return sum(self._jobs[job_id].tenant == tenant for _, _, job_id in self._queue)
+        return sum(self._jobs[job_id].tenant == tenant for job_id in self._line)
 
     def _busy(self, running_max: int | None) -> frozenset[str]:
         """Tenants with as many jobs running as they may have."""
@@ -288,21 +285,13 @@ class MemoryJobStore:
         current = self._jobs[job.id]
         return current.status is JobStatus.RUNNING and current.attempt == job.attempt
 
-    def _append(self, job_id: str, kind: EventKind, data: Json) -> None:
-        log = self._events[job_id]
-        log.append(JobEvent(len(log) + 1, kind, data, now()))
-
     def _forget(self, job_id: str) -> None:
         self._finished.remove(job_id)
         self.deliveries.forget(job_id)
-        del self._jobs[job_id], self._events[job_id], self._journals[job_id]
+        self._logs.forget(job_id)
+        del self._jobs[job_id]
         self._keys = {key: kept for key, kept in self._keys.items() if kept != job_id}
 
 
-def _size(job: Job, events: Sequence[JobEvent], journal: Sequence[JournalEntry]) -> int:
-    return (
-        len(dump_json(job.input))
-        + (0 if job.envelope is None else len(dump_json(job.envelope)))
-        + sum(len(dump_json(event.data)) for event in events)
-        + sum(len(entry.event or b"") + len(entry.reply or b"") for entry in journal)
-    )
+def _size(job: Job) -> int:
+    return len(dump_json(job.input)) + (0 if job.envelope is None else len(dump_json(job.envelope)))
