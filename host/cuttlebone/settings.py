@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Annotated, Final, Self
 
 from platformdirs import user_cache_path, user_data_path
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 Positive = Annotated[int, Field(strict=True, ge=1)]
 Count = Annotated[int, Field(ge=1)]
 """Not strict, as the environment has only text."""
+
+Role = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9._-]{1,64}$")]
 
 MEBIBYTE = 1 << 20
 
@@ -117,7 +119,7 @@ class Settings(BaseSettings):
     """0 takes a free port."""
     specs: Path = Path("specs")
     """Folder of spec files, `*.yaml`, `*.yml` or `*.json`."""
-    models: dict[str, Path] = {}
+    models: dict[Role, Path] = {}
     """GGUF file of each role."""
     models_memory_bytes: Positive | None = None
     """Memory of all loaded models together. With it models are loaded on demand, and the least

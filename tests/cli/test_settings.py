@@ -99,6 +99,12 @@ def test_a_flag_wins_over_the_default_and_silence_does_not() -> None:
     assert settings_with(port=1, host=None) == Settings(port=1)
 
 
+@pytest.mark.parametrize("role", ["", "a/b", "a b", "x" * 65])
+def test_a_role_is_a_plain_name(role: str) -> None:
+    with pytest.raises(OperatorError, match="models"):
+        settings_with(models={role: Path("model.gguf")})
+
+
 def test_a_setting_that_is_none_is_refused() -> None:
     with pytest.raises(OperatorError, match="prot: "):
         settings_with(prot=1)
