@@ -57,11 +57,6 @@ class Cells:
         return self._total - self._tree.tokens - self._reserved()
 
     @property
-    def free_slots(self) -> int:
-        """Slots that hold nothing."""
-        return len(self._free_slots)
-
-    @property
     def kept(self) -> list[Slot]:
         """Slots that hold nothing but a kept prompt, the least recently used first."""
         return [slot for slot, tenancy in self._tenancies.items() if not tenancy.running]

@@ -107,8 +107,7 @@ class ChatTemplate:
             raise
         except _TooMuch as error:
             raise _unusable(str(error)) from None
-        # A template is a program from a file: any exception may come out of it.
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001  # a template is a program: any may come
             raise _unusable(f"{type(error).__name__}: {error}") from None
 
     def _render(self, messages: list[dict[str, str]], chars_max: int) -> str:

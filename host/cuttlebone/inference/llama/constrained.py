@@ -135,8 +135,7 @@ def _lark_grammar(constraint: Grammar) -> str:
     check_grammar(constraint)
     try:
         lark = any_to_lark(constraint.text)
-    # The converter is Python that raises bare exceptions, RecursionError among them.
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001  # the converter raises bare ones, and RecursionError
         raise invalid_grammar(
             f"`grammar` is neither Lark nor GBNF: {printable(str(error))}"
         ) from None
