@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from types import TracebackType
 from typing import Final, Self, cast
 
 import structlog
@@ -79,12 +78,7 @@ class HttpServer:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def serve(self, on_listening: Callable[[str], None]) -> None:
