@@ -5,9 +5,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+
+import wasmtime
 
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import InferDefaults, Model, Scope
@@ -17,31 +19,33 @@ from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.runner import run_job
 from cuttlebone.jobs.shapes import Shapes
-from cuttlebone.settings import Limits
-from cuttlebone.testing import Commands, ScriptedGuest
+from cuttlebone.sandbox import GuestLimits, Sandbox
+from cuttlebone.settings import Isolation, Limits
 from cuttlebone_abi import Completed, Json, Signature
 
+BLOCK = Path(__file__).parent.parent / "guests" / "say_input.wat"
 BOUND_S = 300.0
 
 
 class Served:
-    """One model behind its thread, and jobs that use it through the whole path of a guest."""
+    """One model behind its thread, and jobs of a real block that use it through the whole path.
 
-    def __init__(self, thread: InferenceThread, grants: Grants) -> None:
+    Each guest is a process of its own, as in a host, and is asked after every piece.
+    """
+
+    def __init__(self, thread: InferenceThread, grants: Grants, sandbox: Sandbox) -> None:
         self.thread = thread
         self._grants = grants
+        self._sandbox = sandbox
+        self._block = sandbox.admit(bytes(wasmtime.wat2wasm(BLOCK.read_text())))
 
     def tokens_per_s(self, prompts: Sequence[str], tokens: int) -> float:
-        """Run one job a prompt, all at once; each guest is asked after every piece."""
+        """Run one job a prompt, all at once."""
         begun_s = time.perf_counter()
         together([partial(self._job, prompt, tokens) for prompt in prompts])
         return len(prompts) * tokens / (time.perf_counter() - begun_s)
 
     def _job(self, prompt: str, tokens: int) -> None:
-        def script(_guest: ScriptedGuest, _value: Json) -> Commands:
-            event = yield {"cmd": "infer", "prompt": prompt, "raw": True, "max_tokens": tokens}
-            yield {"cmd": "done", "result": event["tokens_out"]}
-
         scope = Scope(
             job=prompt,
             tenant=str(time.perf_counter_ns()),  # nothing is found in the cache
@@ -50,9 +54,10 @@ class Served:
             events=Nobody(),
             budget=Budget(Limits()),
         )
-        guest = ScriptedGuest(script, on_token=lambda _piece: False)
-        envelope = run_job(guest, scope, Shapes(Signature()), None)
-        if not isinstance(envelope, Completed) or envelope.result != tokens:
+        command = {"cmd": "infer", "prompt": prompt, "raw": True, "max_tokens": tokens}
+        with closing(self._sandbox.open_guest(self._block, GuestLimits())) as guest:
+            envelope = run_job(guest, scope, Shapes(Signature()), command)
+        if not isinstance(envelope, Completed) or envelope.usage.tokens_out != tokens:
             raise AssertionError(f"a job did not generate {tokens} tokens: {envelope}")
 
 
@@ -89,8 +94,12 @@ def served(
     thread.start()
     thread.wait_until_settled(BOUND_S)
     try:
-        with tempfile.TemporaryDirectory() as folder, Grants.resolve(Path(folder), []) as grants:
-            yield Served(thread, grants)
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Grants.resolve(Path(folder), []) as grants,
+            Sandbox(isolation=Isolation.PROCESS) as sandbox,
+        ):
+            yield Served(thread, grants, sandbox)
     finally:
         thread.stop()
 
