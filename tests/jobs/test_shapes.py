@@ -2,39 +2,52 @@
 
 import pytest
 
-from cuttlebone.errors import FieldFault, OperatorError
+from cuttlebone.errors import CallerError, FieldFault, OperatorError
 from cuttlebone.jobs.shapes import FAULTS_SHOWN_MAX, Shapes
-from cuttlebone_abi import Signature, parse_type
+from cuttlebone_abi import Json, Signature, parse_type
 
 SIGNATURE = Signature(input=parse_type("{path: text, max: number}"))
 
 
-def test_an_input_that_fits_has_no_faults() -> None:
+def refused(shapes: Shapes, value: Json) -> CallerError:
+    with pytest.raises(CallerError) as caught:
+        shapes.check_input(value, "the spec `s`")
+    return caught.value
+
+
+def test_an_input_that_fits_is_accepted() -> None:
     shapes = Shapes(SIGNATURE, input_schema={"required": ["path"]})
 
-    assert shapes.input_faults({"path": "a", "max": 1, "more": []}) == ()
+    shapes.check_input({"path": "a", "max": 1, "more": []}, "the spec `s`")
 
 
-def test_a_fault_against_the_signature_has_a_pointer() -> None:
-    faults = Shapes(SIGNATURE).input_faults({"path": 7})
-
-    assert faults == (
-        FieldFault("/path", "should be text, but is a number"),
-        FieldFault("/max", "missing; the block declares it as number"),
+def test_faults_against_the_signature_have_pointers_into_the_submission() -> None:
+    assert refused(Shapes(SIGNATURE), {"path": 7}).faults == (
+        FieldFault("/input/path", "should be text, but is a number"),
+        FieldFault("/input/max", "missing; the block declares it as number"),
     )
 
 
 def test_a_fault_against_the_schema_has_a_pointer() -> None:
     schema = {"properties": {"a/b~c": {"items": {"maximum": 3}}}}
-    (fault,) = Shapes(Signature(), input_schema=schema).input_faults({"a/b~c": [1, 5]})
+    (fault,) = refused(Shapes(Signature(), input_schema=schema), {"a/b~c": [1, 5]}).faults
 
-    assert fault.pointer == "/a~1b~0c/1"
+    assert fault.pointer == "/input/a~1b~0c/1"
+
+
+@pytest.mark.parametrize(
+    ("value", "where"), [({"path": 7, "max": 1}, "/path"), (7, "(the whole input)")]
+)
+def test_a_refusal_says_whose_shape_was_missed_and_where_first(value: Json, where: str) -> None:
+    message = refused(Shapes(SIGNATURE), value).message
+
+    assert message.startswith(f"the input does not fit the spec `s`: {where}: should be")
 
 
 def test_faults_are_bounded() -> None:
     shapes = Shapes(Signature(input=parse_type("[text]")))
 
-    assert len(shapes.input_faults([1] * 1000)) == FAULTS_SHOWN_MAX
+    assert len(refused(shapes, [1] * 1000).faults) == FAULTS_SHOWN_MAX
 
 
 @pytest.mark.parametrize(

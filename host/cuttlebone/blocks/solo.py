@@ -10,7 +10,7 @@ from typing import Final
 
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import EventSink, Model, Scope
-from cuttlebone.errors import CallerError, JobError, ProblemCode
+from cuttlebone.errors import JobError
 from cuttlebone.files import HandleTable
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.catalog import LoadedSpec, load_spec
@@ -73,7 +73,7 @@ def run_alone(
 
     A stop signal cancels it. Raises CallerError for an input that does not fit.
     """
-    _check_input(job)
+    job.loaded.shapes.check_input(job.value, job.loaded.path.name)
     try:
         guest = wrap(sandbox.open_guest(job.loaded.block, GuestLimits.of(job.limits)))
     except JobError as error:
@@ -87,16 +87,6 @@ def run_alone(
     ):
         envelope = _in_a_thread(lambda: run_job(guest, scope, job.loaded.shapes, job.value), budget)
         return SoloEnd(envelope, guest.accounting)
-
-
-def _check_input(job: SoloJob) -> None:
-    if faults := job.loaded.shapes.input_faults(job.value):
-        raise CallerError(
-            ProblemCode.SCHEMA_VALIDATION_FAILED,
-            f"the input does not fit: {faults[0].pointer or '(the whole input)'}: "
-            f"{faults[0].message}",
-            faults=faults,
-        )
 
 
 @contextmanager

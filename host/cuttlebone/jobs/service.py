@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from cuttlebone.errors import CallerError, FieldFault, ProblemCode
+from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.jobs.answers import Accepted, KnownBlock, ModelDirectory, ModelStatus, Readiness
 from cuttlebone.jobs.blocks import (
     DIGEST_PREFIX,
@@ -91,16 +91,7 @@ class JobService:
         a callback that is not allowed, queue_full, quota_exceeded, idempotency_mismatch, job_exists, stopping; and StoreUnavailable.
         """
         loaded = self._catalog.get(submission.spec)
-        faults = loaded.shapes.input_faults(submission.input)
-        if faults:
-            raise CallerError(
-                ProblemCode.SCHEMA_VALIDATION_FAILED,
-                f"the input does not fit the spec `{loaded.spec.name}`: "
-                f"{faults[0].pointer or '(the whole input)'}: {faults[0].message}",
-                faults=tuple(
-                    FieldFault("/input" + fault.pointer, fault.message) for fault in faults
-                ),
-            )
+        loaded.shapes.check_input(submission.input, f"the spec `{loaded.spec.name}`")
         if submission.callback_url is not None:
             self._callbacks.target(submission.callback_url)
         moment, waits_s = now(), submission.expires_in_s

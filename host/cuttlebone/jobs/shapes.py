@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import jsonschema_rs
 
-from cuttlebone.errors import FieldFault, JobError, OperatorError
+from cuttlebone.errors import CallerError, FieldFault, JobError, OperatorError, ProblemCode
 from cuttlebone.text import printable
 from cuttlebone.text.json_values import pointer
 from cuttlebone_abi import ErrorCode, Json, Signature, json_path, mismatches
@@ -23,17 +23,26 @@ class Shapes:
         self._input = _validator(input_schema, "input")
         self._output = _validator(output_schema, "output")
 
-    def input_faults(self, value: Json) -> tuple[FieldFault, ...]:
-        """Everything wrong with a job's input, as pointers into it (at most FAULTS_SHOWN_MAX)."""
-        found = [
-            FieldFault(pointer(mismatch.location), mismatch.reason)
+    def check_input(self, value: Json, whose: str) -> None:
+        """Raise CallerError with all that is wrong with a job's input, at most FAULTS_SHOWN_MAX faults.
+
+        They point into the submission, so each begins with `/input`. `whose` shapes these are
+        stands in the message.
+        """
+        wrong = [
+            (mismatch.location, mismatch.reason)
             for mismatch in mismatches(value, self._signature.input)
         ]
-        found.extend(
-            FieldFault(pointer(location), message)
-            for location, message in _faults(self._input, value)
+        wrong.extend(_faults(self._input, value))
+        if not wrong:
+            return
+        faults = [(pointer(location), reason) for location, reason in wrong[:FAULTS_SHOWN_MAX]]
+        first, reason = faults[0]
+        raise CallerError(
+            ProblemCode.SCHEMA_VALIDATION_FAILED,
+            f"the input does not fit {whose}: {first or '(the whole input)'}: {reason}",
+            faults=tuple(FieldFault("/input" + where, reason) for where, reason in faults),
         )
-        return tuple(found[:FAULTS_SHOWN_MAX])
 
     def check_result(self, value: Json) -> None:
         """Raise JobError with the JSON path of the first fault of a job's result."""
