@@ -20,6 +20,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Final
 
+import httpx
 import structlog
 import wasmtime
 
@@ -29,7 +30,7 @@ from cuttlebone.jobs.store_sqlite import SqliteJobStore
 from cuttlebone.jobs.store_sqlite.rows import COLUMNS
 from cuttlebone.settings import Isolation, Limits, Settings
 from cuttlebone_abi import JobStatus
-from http_load import Load, submit_all
+from http_load import Load, health_p99_ms, submit_all
 from report import Row, at_most, run_benchmark
 
 TESTS: Final = Path(__file__).parents[1]
@@ -54,6 +55,7 @@ def measure(quick: bool) -> Sequence[Row]:  # noqa: FBT001  # given by run_bench
     submissions, jobs = (1_500, 60) if quick else (10_000, 500)
     return (
         *_submissions(submissions),
+        _followed(200 if quick else 1_000),
         *(_whole_jobs(jobs, isolation) for isolation in (Isolation.PROCESS, Isolation.THREAD)),
         *_waiting(),
     )
@@ -101,6 +103,15 @@ def _submissions(requests: int) -> Iterator[Row]:
             cpu_ms = 1e3 * (host.cpu_s() - before_s) / count
             yield from _rows(clients, load)
         yield Row("submit_cpu_ms", cpu_ms, "ms")
+
+
+def _followed(probes: int) -> Row:
+    """What `/healthz` takes while 200 clients stream the events of a job and 200 wait for its end."""
+    with _host() as host:
+        answer = httpx.post(f"{host.url}/v1/jobs", json={"spec": "echo", "input": None})
+        job = answer.raise_for_status().json()["id"]
+        p99_ms = health_p99_ms(host.url, job, streams=200, waits=200, probes=probes)
+    return at_most("healthz_p99_ms_400_follow", p99_ms, "ms", 50)
 
 
 def _rows(clients: int, load: Load) -> Iterator[Row]:
