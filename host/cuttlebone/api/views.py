@@ -27,8 +27,8 @@ from cuttlebone.api.resources import (
 from cuttlebone.jobs.answers import KnownBlock, ModelStatus
 from cuttlebone.jobs.blocks import DIGEST_PREFIX
 from cuttlebone.jobs.callbacks.delivery import DeliveryState
-from cuttlebone.jobs.catalog import LoadedSpec
 from cuttlebone.jobs.job import Job
+from cuttlebone.jobs.loading import LoadedSpec
 from cuttlebone.jobs.service import JobService
 from cuttlebone_abi import JobStatus, Signature, dump_json
 

@@ -13,7 +13,7 @@ from cuttlebone.commands.scope import EventSink, Model, Scope
 from cuttlebone.errors import JobError
 from cuttlebone.files import HandleTable
 from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.jobs.catalog import LoadedSpec, load_spec
+from cuttlebone.jobs.loading import LoadedSpec, load_spec
 from cuttlebone.jobs.runner import failure_of, run_job
 from cuttlebone.jobs.spec import SPEC_SUFFIXES, Capabilities, Spec, read_spec
 from cuttlebone.jobs.watchdog import Watchdog

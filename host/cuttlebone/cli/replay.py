@@ -17,7 +17,8 @@ from cuttlebone.cli.statuses import ExitStatus
 from cuttlebone.client import Client
 from cuttlebone.errors import OperatorError
 from cuttlebone.files import HandleTable
-from cuttlebone.jobs.catalog import LoadedSpec, load_spec, read_block, spec_files_in
+from cuttlebone.jobs.catalog import spec_files_in
+from cuttlebone.jobs.loading import LoadedSpec, load_spec, read_block
 from cuttlebone.jobs.recorded import RecordedJob, read_recorded_job
 from cuttlebone.jobs.replay import End, Replay, is_whole
 from cuttlebone.jobs.replay import replay as replay_job

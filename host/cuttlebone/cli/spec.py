@@ -11,7 +11,8 @@ from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
 from cuttlebone.cli.statuses import ExitStatus
 from cuttlebone.errors import OperatorError
-from cuttlebone.jobs.catalog import Catalog, LoadedSpec, spec_files_in
+from cuttlebone.jobs.catalog import Catalog, spec_files_in
+from cuttlebone.jobs.loading import LoadedSpec
 from cuttlebone.sandbox import Sandbox
 from cuttlebone_abi import Json
 

@@ -1,48 +1,21 @@
-"""The specs that a host serves: loaded from a folder, loaded again on change, bad ones reported."""
+"""The specs that a host serves, by name: loaded again on change, bad ones reported."""
 
-import hashlib
 import threading
-import weakref
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from cuttlebone.errors import BlockRefused, CallerError, OperatorError, ProblemCode
-from cuttlebone.files import Grants
-from cuttlebone.jobs.blocks import BLOCK_BYTES_MAX, DIGEST_PREFIX, Admit
-from cuttlebone.jobs.shapes import Shapes
-from cuttlebone.jobs.spec import SPEC_SUFFIXES, Spec, read_schema, read_spec
-from cuttlebone.sandbox import Block
+from cuttlebone.errors import CallerError, OperatorError, ProblemCode
+from cuttlebone.jobs.blocks import Admit
+from cuttlebone.jobs.loading import BlockPath, LoadedSpec, files_named, load_spec, no_blocks
+from cuttlebone.jobs.spec import SPEC_SUFFIXES, read_spec
 from cuttlebone.settings import Limits
 from cuttlebone.text import printable
-from cuttlebone_abi import Json
-
-BlockPath = Callable[[str], Path]
-"""Where the block of `sha256:<hex>` is kept; raises OperatorError for another form."""
 
 SpecFiles = Callable[[], Sequence[Path]]
 """Lists the spec files to serve, anew at each call."""
-
-
-@dataclass(frozen=True, eq=False)
-class LoadedSpec:
-    """A spec with everything that it names: opened, admitted and compiled.
-
-    Its grants are closed when the last job that runs under it has let go of it.
-    """
-
-    spec: Spec
-    path: Path
-    block: Block
-    grants: Grants
-    shapes: Shapes
-    input_schema: Json
-    output_schema: Json
-    limits: Limits
-    """Defaults, spec and server maximum together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +60,7 @@ class Catalog:
         """`blocks` finds those that specs name by digest; without it such specs are refused."""
         self._spec_files = spec_files
         self._admit = admit
-        self._blocks = blocks or _no_blocks
+        self._blocks = blocks or no_blocks
         self._limits_max = limits_max
         self._entries: dict[Path, _Entry] = {}
         self._served: Mapping[str, LoadedSpec] = MappingProxyType({})
@@ -149,99 +122,15 @@ class Catalog:
         stamps = [_Stamp.of(path)]
         try:
             spec = read_spec(path)
-            stamps.extend(_Stamp.of(named) for named in self._files_named(spec, path.parent))
+            stamps.extend(
+                _Stamp.of(named) for named in files_named(spec, path.parent, self._blocks)
+            )
             loaded = load_spec(
                 spec, path, admit=self._admit, limits_max=self._limits_max, blocks=self._blocks
             )
         except OperatorError as error:
             return _Entry(tuple(stamps), None, str(error))
         return _Entry(tuple(stamps), loaded, None)
-
-    def _files_named(self, spec: Spec, folder: Path) -> list[Path]:
-        schemas = [schema for schema in (spec.input, spec.output) if isinstance(schema, str)]
-        named = [folder / name for name in schemas]
-        with suppress(OperatorError):  # loading says so
-            named.append(_block_path(spec, folder, self._blocks))
-        return named
-
-
-def _no_blocks(digest: str) -> Path:
-    raise OperatorError(f"{digest} is the digest of an uploaded block, and only `serve` has these")
-
-
-def _block_path(spec: Spec, folder: Path, blocks: BlockPath) -> Path:
-    if spec.block.startswith(DIGEST_PREFIX):
-        return blocks(spec.block)
-    return folder / spec.block
-
-
-def load_spec(
-    spec: Spec,
-    path: Path,
-    *,
-    admit: Admit,
-    limits_max: Limits,
-    blocks: BlockPath = _no_blocks,
-) -> LoadedSpec:
-    """Open, admit and check everything that `spec` names; raise OperatorError with file and reason."""
-    folder = path.absolute().parent
-    block = _admit_block(spec, path, admit, blocks)
-    try:
-        input_schema = read_schema(spec.input, folder)
-        output_schema = read_schema(spec.output, folder)
-        shapes = Shapes(block.signature, input_schema=input_schema, output_schema=output_schema)
-        grants = Grants.resolve(
-            folder, spec.capabilities.read, follow_symlinks=spec.capabilities.follow_symlinks
-        )
-    except OperatorError as error:
-        raise OperatorError(f"{path}: {error}") from None
-    loaded = LoadedSpec(
-        spec=spec,
-        path=path,
-        block=block,
-        grants=grants,
-        shapes=shapes,
-        input_schema=input_schema,
-        output_schema=output_schema,
-        limits=spec.limits.bounded(limits_max),
-    )
-    weakref.finalize(loaded, grants.close)
-    return loaded
-
-
-def read_block(path: Path) -> bytes:
-    """Read a wasm file of bounded size; raise OperatorError."""
-    try:
-        with path.open("rb") as file:
-            wasm = file.read(BLOCK_BYTES_MAX + 1)
-    except OSError as error:
-        raise OperatorError(f"the block {path} cannot be read: {error.strerror}") from None
-    if len(wasm) > BLOCK_BYTES_MAX:
-        raise OperatorError(f"the block {path} is larger than {BLOCK_BYTES_MAX} bytes")
-    return wasm
-
-
-def _admit_block(spec: Spec, spec_path: Path, admit: Admit, blocks: BlockPath) -> Block:
-    try:
-        return admit(_wasm_of(spec, spec_path.absolute().parent, blocks))
-    except OperatorError as error:
-        raise OperatorError(f"{spec_path}: {error}") from None
-    except BlockRefused as error:
-        faults = "".join(f"\n  - {fault}" for fault in error.faults)
-        raise OperatorError(f"{spec_path}: {spec.block} is no usable block:{faults}") from None
-
-
-def _wasm_of(spec: Spec, folder: Path, blocks: BlockPath) -> bytes:
-    path = _block_path(spec, folder, blocks)
-    if not spec.block.startswith(DIGEST_PREFIX):
-        return read_block(path)
-    if not path.exists():
-        raise OperatorError(f"no block {spec.block} was uploaded; PUT it to /v1/blocks first")
-    wasm = read_block(path)
-    found = hashlib.sha256(wasm).hexdigest()
-    if found != spec.block.removeprefix(DIGEST_PREFIX):
-        raise OperatorError(f"{path} has changed, its SHA-256 is {found} now; upload it again")
-    return wasm
 
 
 # A block in AssemblyScript has these beside its spec.

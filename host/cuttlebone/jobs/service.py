@@ -18,9 +18,10 @@ from cuttlebone.jobs.blocks import (
 )
 from cuttlebone.jobs.callbacks.delivery import Delivery
 from cuttlebone.jobs.callbacks.policy import CallbackPolicy
-from cuttlebone.jobs.catalog import Catalog, LoadedSpec
+from cuttlebone.jobs.catalog import Catalog
 from cuttlebone.jobs.events import JobEvent, Watchers
 from cuttlebone.jobs.job import Job, JobFilter, QueuePlace, Submission, now
+from cuttlebone.jobs.loading import LoadedSpec
 from cuttlebone.jobs.queue import JobQueue
 from cuttlebone.jobs.recorded import RecordedJob, recorded_job
 from cuttlebone.jobs.running import RunningJobs

@@ -12,9 +12,10 @@ from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import Generator, Model, Scope
 from cuttlebone.errors import CallerError, JobError
 from cuttlebone.files import HandleTable
-from cuttlebone.jobs.catalog import Catalog, LoadedSpec
+from cuttlebone.jobs.catalog import Catalog
 from cuttlebone.jobs.events import EventKind, EventLog, Watchers
 from cuttlebone.jobs.job import Accounting, Job, Priority, now
+from cuttlebone.jobs.loading import LoadedSpec
 from cuttlebone.jobs.queue import JobQueue
 from cuttlebone.jobs.recorder import Recorder
 from cuttlebone.jobs.runner import GUEST_FAULTS, failure_of, internal_fault, run_job, stopped

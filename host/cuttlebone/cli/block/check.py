@@ -10,7 +10,7 @@ from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import json_text, write_json, write_line
 from cuttlebone.cli.statuses import ExitStatus
-from cuttlebone.jobs.catalog import read_block
+from cuttlebone.jobs.loading import read_block
 from cuttlebone.sandbox import Sandbox
 
 app = typer.Typer()

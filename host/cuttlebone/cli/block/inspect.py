@@ -8,7 +8,7 @@ import typer
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
-from cuttlebone.jobs.catalog import read_block
+from cuttlebone.jobs.loading import read_block
 from cuttlebone.sandbox import Block, Sandbox
 from cuttlebone_abi import Json
 
