@@ -26,7 +26,7 @@ from cuttlebone.api.resources import (
 )
 from cuttlebone.jobs.answers import KnownBlock, ModelStatus
 from cuttlebone.jobs.blocks import DIGEST_PREFIX
-from cuttlebone.jobs.callbacks.delivery import DeliveryState
+from cuttlebone.jobs.delivery import DeliveryState
 from cuttlebone.jobs.job import Job
 from cuttlebone.jobs.loading import LoadedSpec
 from cuttlebone.jobs.service import JobService

@@ -16,9 +16,9 @@ from cuttlebone.jobs.blocks import (
     summary_of,
     unknown_block,
 )
-from cuttlebone.jobs.callbacks.delivery import Delivery
 from cuttlebone.jobs.callbacks.policy import CallbackPolicy
 from cuttlebone.jobs.catalog import Catalog
+from cuttlebone.jobs.delivery import Delivery
 from cuttlebone.jobs.events import JobEvent, Watchers
 from cuttlebone.jobs.job import Job, JobFilter, QueuePlace, Submission, now
 from cuttlebone.jobs.loading import LoadedSpec

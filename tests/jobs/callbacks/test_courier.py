@@ -15,11 +15,11 @@ from standardwebhooks import Webhook
 from cuttlebone.assembly import Host
 from cuttlebone.errors import CallerError, OperatorError
 from cuttlebone.jobs.callbacks.courier import Courier
-from cuttlebone.jobs.callbacks.delivery import Attempt, Delivery, DeliveryState
-from cuttlebone.jobs.callbacks.memory import MemoryDeliveries
 from cuttlebone.jobs.callbacks.message import Signer
 from cuttlebone.jobs.callbacks.policy import CallbackPolicy
 from cuttlebone.jobs.callbacks.sender import Sender
+from cuttlebone.jobs.delivery import Attempt, Delivery, DeliveryState
+from cuttlebone.jobs.delivery_memory import MemoryDeliveries
 from cuttlebone.jobs.job import Job, JobFilter, Submission
 from cuttlebone.jobs.store import StoreUnavailable
 from cuttlebone.jobs.store_memory import MemoryJobStore

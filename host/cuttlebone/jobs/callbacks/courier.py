@@ -12,10 +12,10 @@ from typing import Final
 import structlog
 
 from cuttlebone.errors import CallerError
-from cuttlebone.jobs.callbacks.delivery import Attempt, Delivery, state_after
 from cuttlebone.jobs.callbacks.message import Signer, message_body
 from cuttlebone.jobs.callbacks.policy import CallbackPolicy
 from cuttlebone.jobs.callbacks.sender import NotDelivered, Sender
+from cuttlebone.jobs.delivery import Attempt, Delivery, state_after
 from cuttlebone.jobs.job import Job, now
 from cuttlebone.jobs.store import JobStore, StoreUnavailable
 from cuttlebone.metrics import HostMetrics

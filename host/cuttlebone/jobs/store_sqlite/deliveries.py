@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Final
 
-from cuttlebone.jobs.callbacks.delivery import Attempt, Delivery, DeliveryState, state_after
+from cuttlebone.jobs.delivery import Attempt, Delivery, DeliveryState, state_after
 from cuttlebone.jobs.job import now
 from cuttlebone.jobs.store_sqlite.rows import microseconds, moment
 from cuttlebone.jobs.store_sqlite.writer import Writer

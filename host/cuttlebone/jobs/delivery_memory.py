@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from cuttlebone.jobs.callbacks.delivery import Attempt, Delivery, DeliveryState, state_after
+from cuttlebone.jobs.delivery import Attempt, Delivery, DeliveryState, state_after
 from cuttlebone.jobs.job import now
 
 

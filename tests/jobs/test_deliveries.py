@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.jobs.callbacks.delivery import Attempt, Delivery, DeliveryState
+from cuttlebone.jobs.delivery import Attempt, Delivery, DeliveryState
 from cuttlebone.jobs.job import now
 from cuttlebone.jobs.store import JobStore
 from cuttlebone.jobs.store_sqlite import SqliteJobStore
