@@ -1,6 +1,7 @@
 """What goes into one batch, tick by tick, without the thread."""
 
 import dataclasses
+import math
 import threading
 
 from cuttlebone.inference.figures import Meter
@@ -16,14 +17,22 @@ STORY = {"story": "Once upon a time there was a fox"}
 
 
 class Ticking:
-    """A ticker whose clock stands still, so that all it waits for is told by the test."""
+    """A ticker whose clock moves only by slow batches, so that all it waits for is told by the test."""
 
     def __init__(self, limits: BatchLimits) -> None:
-        model = FakeModel(STORY)
+        self._model = FakeModel(STORY)
         self._inbox = Inbox()
         self._ticker = Ticker(
-            model, PromptMaker(model), self._inbox, limits, Meter(), clock=lambda: 0.0
+            self._model, PromptMaker(self._model), self._inbox, limits, Meter(), clock=self._now_s
         )
+        self._quick_batches: float = math.inf
+
+    def slow_down(self) -> None:
+        """From now on each batch takes ten seconds."""
+        self._quick_batches = len(self._model.batches)
+
+    def _now_s(self) -> float:
+        return 10.0 * max(0, len(self._model.batches) - self._quick_batches)
 
     def submit(self, job: str) -> Generation:
         """Leave word of a generation that asks for verdicts."""
@@ -60,6 +69,24 @@ def test_a_verdict_that_is_not_on_its_way_is_not_waited_for() -> None:
     first.verdict(stop=False)
     ticking.tick()
     assert [first.next(0), second.next(0)] == [Piece(" upon"), None]
+
+
+def test_a_batch_waits_for_a_tenth_of_what_the_last_one_took() -> None:
+    ticking = Ticking(BatchLimits(gather_s=0.0))
+    first, second = ticking.submit("a"), ticking.submit("b")
+    ticking.tick()
+    ticking.slow_down()
+    for generation in (first, second):
+        generation.verdict(stop=False)
+    ticking.tick()
+    assert [first.next(0), second.next(0)] == [Piece("Once")] * 2
+    assert [first.next(0), second.next(0)] == [Piece(" upon")] * 2
+    first.verdict(stop=False)
+    late = threading.Timer(0.05, second.verdict, [False])
+    late.start()
+    ticking.tick()
+    late.join()
+    assert [first.next(0), second.next(0)] == [Piece(" a")] * 2
 
 
 def test_who_comes_while_verdicts_are_waited_for_is_in_the_next_batch() -> None:

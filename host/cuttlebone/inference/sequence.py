@@ -20,6 +20,11 @@ class BatchLimits:
     """Pieces that a generation may be ahead of its guest's verdicts."""
     gather_s: float = 0.003
     """How long a batch waits for the verdicts on the pieces just delivered, and for no others."""
+    gather_share: float = 0.1
+    """It waits longer if that is no more than this part of what the last batch took.
+
+    Who comes too late misses a whole batch; so many guest processes need more than 3 ms to answer.
+    """
     shares_prefixes: bool = True
     """Whether prompts of one tenant share the memory of what they begin with."""
     kept_cells_share: float = 0.5
@@ -123,12 +128,16 @@ class LiveSequence:
 
 
 def patience(
-    sequences: Iterable[LiveSequence], limits: BatchLimits, now_s: float
+    sequences: Iterable[LiveSequence], limits: BatchLimits, now_s: float, *, batch_s: float
 ) -> tuple[int, float]:
-    """For how many verdicts a batch waits, and how many seconds: only for those asked just now."""
+    """For how many verdicts a batch waits, and how many seconds: only for those asked just now.
+
+    `batch_s` is what the last batch took.
+    """
+    window_s = max(limits.gather_s, limits.gather_share * batch_s)
     ends_s = [
-        sequence.asked_s + limits.gather_s
+        sequence.asked_s + window_s
         for sequence in sequences
-        if sequence.unjudged > limits.verdict_lag_max and sequence.asked_s + limits.gather_s > now_s
+        if sequence.unjudged > limits.verdict_lag_max and sequence.asked_s + window_s > now_s
     ]
     return (len(ends_s), max(ends_s) - now_s) if ends_s else (1, 0.0)

@@ -61,6 +61,7 @@ class Ticker:
             model, self._scheduler, meter, verdict_lag_max=limits.verdict_lag_max
         )
         self._unread: deque[Message] = deque()
+        self._batch_s = 0.0
 
     def tick(self) -> bool:
         """Do one round; False once the thread has been asked to stop."""
@@ -96,7 +97,9 @@ class Ticker:
         going_on = True
         while True:
             self._admit()  # into what was set free; else waiting would be for nothing
-            verdicts, patience_s = patience(self._live, self._limits, self._clock())
+            verdicts, patience_s = patience(
+                self._live, self._limits, self._clock(), batch_s=self._batch_s
+            )
             timeout_s = patience_s if patience_s or self._scheduler.runnable else None  # for ever
             self._unread.extend(self._inbox.take(verdicts=verdicts, timeout_s=timeout_s))
             while self._unread:
@@ -175,7 +178,7 @@ class Ticker:
                 if self._taken_back(*one):
                     self._evaluate([one])
             return
-        took_s = self._clock() - begun_s
+        took_s = self._batch_s = self._clock() - begun_s
         decode = sum(self._live[key].sampled is not None for key, _ in runs)
         tokens = sum(len(run.tokens) for _, run in runs)
         self._pace.took(tokens, took_s)
