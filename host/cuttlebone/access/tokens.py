@@ -5,10 +5,9 @@ import hashlib
 import hmac
 import os
 import secrets
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from cuttlebone.access.callers import Caller, Scope
 from cuttlebone.errors import OperatorError
+from cuttlebone.saving import save
 from cuttlebone.text import printable
 
 FILE_NAME: Final = "tokens.json"
@@ -170,17 +170,9 @@ class TokenFile:
             ) from None
 
     def _write(self, document: _Document) -> None:
-        # A new file (mode 0600) under the old name: nobody ever sees half of it.
-        descriptor, name = tempfile.mkstemp(dir=self._folder, prefix=FILE_NAME)
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(document.model_dump_json(indent=1).encode())
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(self.path)
+            save(self.path, document.model_dump_json(indent=1).encode(), mode=0o600)
         except OSError as error:
-            with suppress(OSError):
-                Path(name).unlink()
             raise self._unusable(str(error.strerror)) from None
 
     @contextmanager

@@ -17,6 +17,7 @@ import structlog
 from cuttlebone.errors import BlockRefused, CallerError, FieldFault, OperatorError, ProblemCode
 from cuttlebone.jobs.store import StoreUnavailable
 from cuttlebone.sandbox import Block
+from cuttlebone.saving import sync_folder
 from cuttlebone.text import printable
 from cuttlebone_abi import Signature
 
@@ -106,7 +107,7 @@ class BlockRegistry:
                 raise StoreUnavailable(f"{self._blocks_max} blocks are kept already")
             os.fsync(file.fileno())
             Path(file.name).rename(final)
-            _sync_folder(self._folder)
+            sync_folder(self._folder)
             self._summaries[digits] = summary
         return summary, new
 
@@ -127,7 +128,7 @@ class BlockRegistry:
                 (self._folder / f"{digits}.wasm").unlink()
             except FileNotFoundError:
                 return False
-            _sync_folder(self._folder)
+            sync_folder(self._folder)
             self._summaries.pop(digits, None)
         return True
 
@@ -244,12 +245,3 @@ def _storing() -> Iterator[None]:
         raise StoreUnavailable(
             error.strerror or errno.errorcode.get(error.errno or 0, "")
         ) from None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new name in a folder outlive a loss of power."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

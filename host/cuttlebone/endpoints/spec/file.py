@@ -1,10 +1,7 @@
 """The host's endpoint file: all endpoints under the key `endpoints`, each role once."""
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +10,7 @@ from cuttlebone.endpoints.spec.refusals import InvalidConfig, MalformedSpec
 from cuttlebone.endpoints.spec.rules import validate
 from cuttlebone.endpoints.spec.types import InferenceSpec
 from cuttlebone.errors import OperatorError
+from cuttlebone.saving import save
 from cuttlebone.text.documents import DOCUMENT_BYTES_MAX
 from cuttlebone.text.json_values import Json, shown
 
@@ -86,30 +84,11 @@ def save_endpoints(path: Path, specs: Iterable[InferenceSpec]) -> None:
             f"{path} would have {len(data)} bytes; at most {DOCUMENT_BYTES_MAX} are read again"
         )
     try:
-        _replace(path.resolve(), data)
+        file = path.resolve()
+        mode = file.stat().st_mode & 0o7777 if file.exists() else _MODE
+        save(file, data, mode=mode)
     except OSError as error:
         raise OperatorError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _replace(path: Path, data: bytes) -> None:
-    mode = path.stat().st_mode & 0o7777 if path.exists() else _MODE
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _read_one(at: int, document: object) -> InferenceSpec:
