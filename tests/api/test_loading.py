@@ -63,6 +63,14 @@ def reads(api: Api, job: str) -> list[httpx.Response]:
     return [api.http.get(path) for path in paths]
 
 
+def add_slow_spec(folder: Path) -> None:
+    """Add a spec whose block is compiled when the next request looks at the specs."""
+    (folder / "slow.wasm").write_bytes(b" echo")
+    write_spec(folder, "new").write_text(
+        "name: new\ndescription: Is compiled slowly.\nblock: slow.wasm\n"
+    )
+
+
 @contextmanager
 def compiling(folder: Path) -> Iterator[tuple[Api, SlowCompiler, ThreadPoolExecutor]]:
     compiler = SlowCompiler()
@@ -97,10 +105,7 @@ def test_jobs_are_shown_while_everybody_asks_for_specs_of_which_one_is_compiled(
 ) -> None:
     with compiling(tmp_path) as (api, compiler, clients):
         job = api.ended(api.submit("echo", 1))["links"]["self"]
-        (tmp_path / "slow.wasm").write_bytes(b" echo")
-        write_spec(tmp_path, "new").write_text(
-            "name: new\ndescription: Is compiled slowly.\nblock: slow.wasm\n"
-        )
+        add_slow_spec(tmp_path)
         paths = ("/v1/specs", "/v1/specs/new", "/v1/blocks", f"/v1/blocks/{'0' * 64}")
         asked = [
             clients.submit(api.http.get, paths[number % len(paths)])
@@ -120,10 +125,7 @@ def test_jobs_are_shown_while_everybody_submits_and_a_block_is_compiled_for_it(
 ) -> None:
     with compiling(tmp_path) as (api, compiler, clients):
         job = api.ended(api.submit("echo", 1))["links"]["self"]
-        (tmp_path / "slow.wasm").write_bytes(b" echo")
-        write_spec(tmp_path, "new").write_text(
-            "name: new\ndescription: Is compiled slowly.\nblock: slow.wasm\n"
-        )
+        add_slow_spec(tmp_path)
         submitted = [
             clients.submit(api.submit, "echo", number) for number in range(SHARED_THREADS + 5)
         ]

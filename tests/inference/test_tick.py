@@ -27,6 +27,13 @@ class Ticking:
         )
         self._quick_batches: float = math.inf
 
+    def two_begun(self) -> tuple[Generation, Generation]:
+        """Two generations whose guests have their first pieces and have not answered."""
+        first, second = self.submit("a"), self.submit("b")
+        self.tick()
+        assert [first.next(0), second.next(0)] == [Piece("Once")] * 2
+        return first, second
+
     def slow_down(self) -> None:
         """From now on each batch takes ten seconds."""
         self._quick_batches = len(self._model.batches)
@@ -50,9 +57,7 @@ class Ticking:
 
 def test_a_batch_waits_for_the_verdicts_that_are_on_their_way() -> None:
     ticking = Ticking(BatchLimits(gather_s=BOUND_S))
-    first, second = ticking.submit("a"), ticking.submit("b")
-    ticking.tick()
-    assert [first.next(0), second.next(0)] == [Piece("Once")] * 2
+    first, second = ticking.two_begun()
     first.verdict(stop=False)
     late = threading.Timer(0.05, second.verdict, [False])
     late.start()
@@ -63,9 +68,7 @@ def test_a_batch_waits_for_the_verdicts_that_are_on_their_way() -> None:
 
 def test_a_verdict_that_is_not_on_its_way_is_not_waited_for() -> None:
     ticking = Ticking(BatchLimits(gather_s=0.0))
-    first, second = ticking.submit("a"), ticking.submit("b")
-    ticking.tick()
-    assert [first.next(0), second.next(0)] == [Piece("Once")] * 2
+    first, second = ticking.two_begun()
     first.verdict(stop=False)
     ticking.tick()
     assert [first.next(0), second.next(0)] == [Piece(" upon"), None]
@@ -73,13 +76,11 @@ def test_a_verdict_that_is_not_on_its_way_is_not_waited_for() -> None:
 
 def test_a_batch_waits_for_a_tenth_of_what_the_last_one_took() -> None:
     ticking = Ticking(BatchLimits(gather_s=0.0))
-    first, second = ticking.submit("a"), ticking.submit("b")
-    ticking.tick()
+    first, second = ticking.two_begun()
     ticking.slow_down()
     for generation in (first, second):
         generation.verdict(stop=False)
     ticking.tick()
-    assert [first.next(0), second.next(0)] == [Piece("Once")] * 2
     assert [first.next(0), second.next(0)] == [Piece(" upon")] * 2
     first.verdict(stop=False)
     late = threading.Timer(0.05, second.verdict, [False])
