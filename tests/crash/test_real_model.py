@@ -1,33 +1,54 @@
 """The real host, block and model, killed in the middle of a job: what was generated is not paid again."""
 
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from crash.lives import free_port
 from crash.load import all_events
 from cuttlebone.client import Client, StreamEvent
+from cuttlebone.jobs.journal import GENERATING
 from cuttlebone.jobs.recorded import RecordedJob
 from cuttlebone.jobs.store_sqlite import recorded_in
-from cuttlebone_abi import Completed
+from cuttlebone.jobs.store_sqlite.reading import FILE_NAME
+from cuttlebone.jobs.store_sqlite.schema import connect
+from cuttlebone_abi import Completed, InferManyDone, InferResult, decode_event
 
 pytestmark = [pytest.mark.e2e, pytest.mark.model, pytest.mark.timeout(900)]
 
-SPECS = Path(__file__).parents[2] / "guest-examples" / "c" / "summarize"
+EXAMPLES = Path(__file__).parents[2] / "guest-examples"
 START_S_MAX = 120
+PART_S_MAX = 300
+LOOK_S = 0.02
 INPUT = {"path": "texts/tide-mill.txt", "window": 512}
 
 
 class Host:
     """`cuttlebone serve` with a state folder, on the same port in each life."""
 
-    def __init__(self, state: Path) -> None:
-        self.state = state
+    def __init__(self, folder: Path) -> None:
+        """Serve `summarize`, in C, and `side-by-side`, in Rust, which asks for eight at once."""
+        self.state = folder / "state"
+        self._specs = folder / "specs"
+        shutil.copytree(EXAMPLES / "c" / "summarize", self._specs)
+        shutil.copy(EXAMPLES / "rust" / "summarize" / "summarize.wasm", self._specs / "rust.wasm")
+        spec = (EXAMPLES / "rust" / "summarize" / "summarize.yaml").read_text()
+        for stated, here in (
+            ("name: summarize", "name: side-by-side"),
+            ("summarize.wasm", "rust.wasm"),
+        ):
+            spec = spec.replace(stated, here)
+        (self._specs / "side-by-side.yaml").write_text(spec)
         self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -39,7 +60,7 @@ class Host:
         self._process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "cuttlebone", "serve", "--json"),
-                *("--specs", SPECS, "--state", self.state, "--port", str(self._port)),
+                *("--specs", self._specs, "--state", self.state, "--port", str(self._port)),
                 *("--model", "smollm2=demo"),
             ],
             stdout=subprocess.PIPE,
@@ -60,10 +81,23 @@ class Host:
         if self._process is not None:
             self.end(signal.SIGKILL)
 
+    def parts(self) -> int:
+        """How many generations are kept whose `infer_many` has not ended."""
+        with closing(connect(self.state / FILE_NAME, read_only=True)) as connection:
+            return int(connection.execute("select count(*) from journal_parts").fetchone()[0])
+
+    def finished(self) -> int:
+        """How many generations this life has seen to their ends."""
+        families = text_string_to_metric_families(httpx.get(f"{self.url}/metrics").text)
+        samples = (sample for family in families for sample in family.samples)
+        return int(
+            sum(one.value for one in samples if one.name == "cuttlebone_infer_finished_total")
+        )
+
 
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[Host]:
-    made = Host(tmp_path / "state")
+    made = Host(tmp_path)
     yield made
     made.close()
 
@@ -103,6 +137,52 @@ def test_a_killed_host_goes_on_with_a_real_job_where_it_was(host: Host) -> None:
     ]
     assert windows == list(range(1, after.envelope.result["windows"] + 1))
     assert_told_once(events, before, after)
+
+
+def test_of_generations_side_by_side_those_that_ended_before_the_kill_are_not_made_again(
+    host: Host,
+) -> None:
+    host.start()
+    with Client(host.url) as client:
+        job_id = client.submit("side-by-side", INPUT).id
+        wait_for_a_part(host)
+        host.end(signal.SIGKILL)
+        kept, before = host.parts(), generations(recorded_in(host.state, job_id))
+        host.start()
+        client.wait(job_id)
+        finished = host.finished()
+    host.end(signal.SIGTERM)
+    after = recorded_in(host.state, job_id)
+
+    assert before == []
+    assert kept >= 1
+    assert isinstance(after.envelope, Completed), after.envelope
+    assert finished == len(generations(after)) - kept
+    assert after.envelope.usage.tokens_out == sum(one.tokens_out for one in generations(after))
+    assert after.envelope.usage.tokens_in == sum(one.tokens_in for one in generations(after))
+    assert host.parts() == 0
+
+
+def wait_for_a_part(host: Host) -> None:
+    """Look until one generation of several is kept; nobody is told of it."""
+    deadline_s = time.monotonic() + PART_S_MAX
+    while host.parts() == 0:
+        assert time.monotonic() < deadline_s, "no generation was kept by itself"
+        time.sleep(LOOK_S)
+
+
+def generations(recorded: RecordedJob) -> list[InferResult]:
+    """What all generations of a job came to."""
+    events = [
+        decode_event(step.event_json.encode())
+        for step in recorded.steps
+        if step.command in GENERATING and step.event_json is not None
+    ]
+    found: list[InferResult] = []
+    for event in events:
+        answers = event.results if isinstance(event, InferManyDone) else (event,)
+        found.extend(one for one in answers if isinstance(one, InferResult))
+    return found
 
 
 def assert_told_once(events: list[StreamEvent], before: RecordedJob, after: RecordedJob) -> None:

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.jobs.events import EventKind
 from cuttlebone.jobs.job import Job, JobFilter, Priority
-from cuttlebone.jobs.journal import JournalEntry, digest
+from cuttlebone.jobs.journal import JournalEntry, JournalPart, digest
 from cuttlebone.jobs.store import JobStore
 from cuttlebone.settings import Limits
 from cuttlebone_abi import Cancelled, Completed, Envelope, Failure, JobStatus, Json, Usage
@@ -48,6 +48,7 @@ class Model:
     number: int
     events: list[tuple[EventKind, Json]] = field(default_factory=list)
     journal: list[JournalEntry] = field(default_factory=list)
+    parts: list[JournalPart] = field(default_factory=list)
 
     def status(self, status: JobStatus, **more: Json) -> None:
         self.job = replace(self.job, status=status)
@@ -162,6 +163,25 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.record(attempt, entry)
         if self._runs(attempt):
             model.journal.append(entry)
+            if entry.dear:
+                model.parts = [part for part in model.parts if part.step != entry.step]
+
+    @rule(attempt=attempts)
+    def record_part(self, attempt: Job | None) -> None:
+        if attempt is None or attempt.id not in self.models:
+            return
+        model = self.models[attempt.id]
+        part = JournalPart(
+            step=len(model.journal) + 1,
+            number=len(model.parts),
+            command_sha256=digest(b"infer_many"),
+            result=b'{"text":"x"}' * 20,
+            tokens_in=3,
+            tokens_out=2,
+        )
+        self.store.record_part(attempt, part)
+        if self._runs(attempt):
+            model.parts.append(part)
 
     @rule(attempt=attempts, envelope=st.sampled_from(ENVELOPES))
     def finish(self, attempt: Job | None, envelope: Envelope) -> None:
@@ -176,6 +196,7 @@ class StoreMachine(RuleBasedStateMachine):
         if stands:
             model.status(JobStatus(envelope.status))
             model.job = replace(model.job, envelope=envelope)
+            model.parts.clear()
             model.events.append((EventKind.RESULT, envelope.model_dump(mode="json")))
 
     @rule(data=st.data())
@@ -245,6 +266,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.forget("nobody")
         for model in self.models.values():
             assert list(self.store.journal(model.job.id)) == model.journal
+            assert list(self.store.journal_parts(model.job.id)) == model.parts
 
     @invariant()
     def the_queue_is_in_line(self) -> None:

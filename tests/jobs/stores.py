@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from cuttlebone.jobs.events import EventKind
 from cuttlebone.jobs.job import Accounting, Job
-from cuttlebone.jobs.journal import JournalEntry
+from cuttlebone.jobs.journal import JournalEntry, JournalPart
 from cuttlebone.jobs.store import JobStore
 from cuttlebone.settings import Limits
 from cuttlebone_abi import Completed, Json, Usage
@@ -75,3 +75,8 @@ ENTRY = JournalEntry(
     event=b"{}",
     pieces=("a\n", "b"),
 )
+
+PART = JournalPart(
+    step=1, number=0, command_sha256="c", result=b'{"text":"a"}', tokens_in=5, tokens_out=6
+)
+"""One generation of an `infer_many` that is the first step."""

@@ -3,7 +3,7 @@
 import pytest
 
 from cuttlebone.errors import JobError
-from cuttlebone.jobs.journal import JournalEntry, Recording
+from cuttlebone.jobs.journal import JournalEntry, JournalPart, Recording, digest
 from cuttlebone.jobs.recorder import CarriedOut, Recorder
 from cuttlebone_abi import (
     Answered,
@@ -13,11 +13,17 @@ from cuttlebone_abi import (
     Finish,
     Infer,
     InferDone,
+    InferMany,
+    InferRequest,
+    InferResult,
     dump_json,
 )
 
 EMIT = Emit(cmd="emit", progress="x" * 80)
 EMITTED = dump_json(Emitted())
+MANY = InferMany(
+    cmd="infer_many", requests=tuple(InferRequest(prompt=one, max_tokens=9) for one in "abc")
+)
 INFER = Infer(cmd="infer", prompt="count", max_tokens=9)
 
 
@@ -81,4 +87,53 @@ def test_a_guest_that_stops_elsewhere_than_before_is_noticed(
         return
     with pytest.raises(JobError) as caught:
         again.listened(entry, verdicts)
+    assert caught.value.code is ErrorCode.INPUT_CHANGED
+
+
+def result(text: str) -> InferResult:
+    return InferResult(
+        text=text, tokens_out=2, finish=Finish.EOS, tokens_in=5, tokens_cached=3, seed=7
+    )
+
+
+def parts_of(command: InferMany, *numbers: int, step: int = 1) -> list[JournalPart]:
+    """What an attempt that dies leaves of the first step."""
+    kept: list[JournalPart] = []
+    first = Recorder((), _fails_to_keep, keep_part=kept.append)
+    parts = first.parts(step, dump_json(command))
+    for number in numbers:
+        parts.keep(number, result(f"said {number} ü"))
+    return kept
+
+
+def _fails_to_keep(entry: JournalEntry) -> None:
+    raise AssertionError(f"the step has not ended, but {entry} came")
+
+
+def test_a_part_says_of_which_command_it_is_and_what_it_cost() -> None:
+    (part,) = parts_of(MANY, 2, step=4)
+
+    assert (part.step, part.number) == (4, 2)
+    assert part.command_sha256 == digest(dump_json(MANY))
+    assert (part.tokens_in, part.tokens_out) == (5, 2)
+
+
+def test_parts_of_an_earlier_attempt_are_recalled_for_their_step_alone() -> None:
+    left = parts_of(MANY, 2, 0)
+    again = Recorder((), _fails_to_keep, parts=left, keep_part=left.append)
+
+    assert again.recall(1, MANY, dump_json(MANY)) is None
+    assert again.parts(1, dump_json(MANY)).recalled == {
+        2: result("said 2 ü"),
+        0: result("said 0 ü"),
+    }
+    assert again.parts(2, dump_json(MANY)).recalled == {}
+
+
+@pytest.mark.parametrize("command", [INFER, EMIT, MANY.model_copy(update={"requests": ()})])
+def test_another_command_than_that_of_the_parts_is_noticed(command: Answered) -> None:
+    again = Recorder((), _fails_to_keep, parts=parts_of(MANY, 1))
+    with pytest.raises(JobError, match=r"step 1: .* said `infer_many`, and now") as caught:
+        again.recall(1, command, dump_json(command))
+
     assert caught.value.code is ErrorCode.INPUT_CHANGED

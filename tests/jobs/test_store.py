@@ -8,7 +8,7 @@ from cuttlebone.jobs.job import JobFilter
 from cuttlebone.jobs.store import JobStore
 from cuttlebone.jobs.store_memory import MemoryJobStore
 from cuttlebone_abi import JobStatus
-from jobs.stores import DONE, ENTRY, SPENT, accept, append, claimed, finish, job, of_tenant
+from jobs.stores import DONE, ENTRY, PART, SPENT, accept, append, claimed, finish, job, of_tenant
 
 
 def test_a_final_job_has_its_envelope_and_its_last_event(store: JobStore) -> None:
@@ -92,6 +92,15 @@ def test_what_a_tenant_stores_grows_with_its_jobs_and_goes_with_them(store: JobS
 
     assert 0 < accepted < grown - 1000
     assert (store.stored_bytes("x"), store.stored_bytes("y")) == (0, 0)
+
+
+def test_parts_of_a_journal_count_as_stored_until_the_whole_is_there(store: JobStore) -> None:
+    store.accept(of_tenant("a", "x"), waiting_max=9).result()
+    running = claimed(store)
+    before = store.stored_bytes("x")
+    store.record_part(running, PART)
+
+    assert store.stored_bytes("x") > before
 
 
 def test_listings_are_filtered(store: JobStore) -> None:

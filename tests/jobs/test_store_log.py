@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from cuttlebone.jobs.events import EventKind
 from cuttlebone.jobs.store import JobStore
-from jobs.stores import ENTRY, accept, append, claimed, finish
+from jobs.stores import ENTRY, PART, accept, append, claimed, finish
 
 
 def test_events_are_numbered_from_1_and_read_from_any_number(store: JobStore) -> None:
@@ -84,3 +84,49 @@ def test_an_attempt_that_is_over_records_nothing(store: JobStore) -> None:
     store.record(replace(running, attempt=7), ENTRY)
 
     assert list(store.journal("a")) == []
+
+
+def test_parts_are_read_by_step_and_number_whatever_came_first(store: JobStore) -> None:
+    accept(store, "a", "b")
+    running = claimed(store)
+    parts = [PART, replace(PART, number=1, result=b"{}"), replace(PART, step=2)]
+    for part in reversed(parts):
+        store.record_part(running, part)
+
+    assert list(store.journal_parts("a")) == parts
+    assert list(store.journal_parts("b")) == []
+
+
+def test_the_whole_entry_takes_the_place_of_its_parts_alone(store: JobStore) -> None:
+    accept(store, "a")
+    running = claimed(store)
+    other = replace(PART, step=2)
+    for part in (PART, replace(PART, number=1), other):
+        store.record_part(running, part)
+    store.record(running, ENTRY)
+
+    assert list(store.journal_parts("a")) == [other]
+
+
+def test_an_attempt_that_is_over_neither_records_parts_nor_takes_any(store: JobStore) -> None:
+    accept(store, "a")
+    running = claimed(store)
+    store.record_part(running, PART)
+    late = replace(running, attempt=7)
+    store.record_part(late, replace(PART, number=1))
+    store.record(late, ENTRY)
+
+    assert list(store.journal_parts("a")) == [PART]
+
+
+def test_parts_are_there_for_the_next_attempt_and_not_after_the_end(store: JobStore) -> None:
+    accept(store, "a")
+    running = claimed(store)
+    store.record_part(running, PART)
+    store.release(running)
+    claimed(store)
+    before = list(store.journal_parts("a"))
+    finish(store, "a", attempt=2)
+
+    assert before == [PART]
+    assert list(store.journal_parts("a")) == []

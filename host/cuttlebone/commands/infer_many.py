@@ -1,8 +1,8 @@
 """`infer_many`: generations side by side, each with a result or a fault of its own."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Final, assert_never
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Final, Protocol, assert_never
 
 from cuttlebone.commands.infer import generation_request, granted_model, tell_if_loading
 from cuttlebone.commands.scope import Model, Scope
@@ -26,11 +26,25 @@ from cuttlebone_abi import (
 REQUESTS_MAX: Final = 256
 """Requests of one command."""
 LOOK_S: Final = 0.2
-"""How often all generations are looked at, while one of them is waited for."""
+"""How often all generations are looked at, while the first of them is waited for."""
 
 
-def carry_out_infer_many(command: InferMany, scope: Scope) -> InferManyDone:
-    """Generate side by side; raise CommandError, or JobError when the job ends with it."""
+class Parts(Protocol):
+    """Where the generations of one `infer_many` are kept, each by itself, until all have ended."""
+
+    @property
+    def recalled(self) -> Mapping[int, InferResult]:
+        """What those that an earlier attempt paid for came to, by the numbers of their requests."""
+
+    def keep(self, number: int, result: InferResult) -> None:
+        """Keep what a generation came to: once this returns it is never paid for again."""
+
+
+def carry_out_infer_many(command: InferMany, scope: Scope, parts: Parts) -> InferManyDone:
+    """Generate side by side; raise CommandError, or JobError when the job ends with it.
+
+    What `parts` recalls is not generated, but counts as if it were.
+    """
     model = granted_model(scope, "infer_many")
     if len(command.requests) > REQUESTS_MAX:
         raise CommandError(
@@ -38,107 +52,146 @@ def carry_out_infer_many(command: InferMany, scope: Scope) -> InferManyDone:
             f"infer_many: {len(command.requests)} requests, but at most {REQUESTS_MAX} at once",
         )
     started = scope.budget.elapsed_s
-    generations: list[Generation | CommandError] = []
+    together = _Together(command, scope, model, parts)
     try:
-        generations.extend(
-            _submitted(command, scope, model, number) for number in range(len(command.requests))
-        )
-        submitted = [one for one in generations if isinstance(one, Generation)]
-        if submitted:
-            tell_if_loading(scope, model)
-        with _stoppable(scope, submitted) as live:
-            outcomes = [_outcome(one, scope, live) for one in generations]
+        together.submit()
+        together.charge_recalled()
+        with scope.budget.waiting_for(together), scope.budget.when_stopped(together.let_go):
+            together.wait()
     finally:
-        for one in generations:
-            if isinstance(one, Generation):
-                one.cancel()  # does nothing to one that has finished
-                scope.budget.spend_tokens(one.tokens_in, one.tokens_out)
-                scope.prefill_s += one.prefill_s
-                scope.decode_s += one.decode_s
+        together.charge()
         scope.infer_s += scope.budget.elapsed_s - started
     scope.budget.check()
     if scope.budget.tokens_out_left < 0:
         raise scope.budget.tokens_out_exceeded()
-    return InferManyDone(
-        results=tuple(
-            _result(outcome, command.requests[at].max_tokens, scope)
-            for at, outcome in enumerate(outcomes)
-        )
-    )
-
-
-def _submitted(
-    command: InferMany, scope: Scope, model: Model, number: int
-) -> Generation | CommandError:
-    try:
-        request = generation_request(
-            command.requests[number], scope, model, asks_verdict=False, number=number
-        )
-        scope.budget.spend_infer_call()
-        generation = model.generator.submit(request)
-    except CommandError as error:
-        return error
-    scope.served_by = model.role
-    return generation
+    return InferManyDone(results=together.results)
 
 
 class _Together:
-    """Waits as long as none of its generations has its place: one that has works for the job."""
+    """The generations of one command. Owner: the job thread; `waited_s` and `let_go` are for any.
 
-    def __init__(self, generations: Sequence[Generation]) -> None:
-        self._generations = generations
+    Invariant: after `submit` each request has its result, or a generation that is under way.
+    """
+
+    def __init__(self, command: InferMany, scope: Scope, model: Model, parts: Parts) -> None:
+        self._requests = command.requests
+        self._scope = scope
+        self._model = model
+        self._parts = parts
+        self._results: dict[int, InferResult | InferFault] = dict(parts.recalled)
+        self._generations: dict[int, Generation] = {}
+        self._under_way: dict[int, Generation] = {}
 
     @property
     def waited_s(self) -> float:
-        """Seconds until the first was admitted, or until now."""
-        return min((generation.waited_s for generation in self._generations), default=0.0)
+        """Seconds until the first was admitted, or until now.
+
+        As long as none has its place: one that has works for the job.
+        """
+        return min((one.waited_s for one in self._generations.values()), default=0.0)
+
+    @property
+    def results(self) -> tuple[InferResult | InferFault, ...]:
+        """What all came to, in the order of the requests."""
+        return tuple(self._results[number] for number in range(len(self._requests)))
+
+    def submit(self) -> None:
+        """Submit what has no result yet; what is refused has its fault for a result."""
+        for _ in self._parts.recalled:
+            self._scope.budget.spend_infer_call()
+        for number in range(len(self._requests)):
+            if number not in self._results:
+                try:
+                    self._generations[number] = self._submitted(number)
+                except CommandError as error:
+                    self._results[number] = _fault(error.code, error.message)
+        self._under_way.update(self._generations)
+        if self._generations:
+            tell_if_loading(self._scope, self._model)
+
+    def charge_recalled(self) -> None:
+        """Count what was paid for before.
+
+        Only after the others were submitted: what each of those may spend is then as it was before.
+        """
+        for result in self._parts.recalled.values():
+            self._scope.served_by = self._model.role
+            self._scope.budget.spend_tokens(result.tokens_in, result.tokens_out)
+
+    def wait(self) -> None:
+        """Wait until all have ended; keep those that ended well soon after their ends.
+
+        Faults are not kept: another attempt may do better. Nor is what ended last: the answer to
+        the whole command follows at once.
+        """
+        while self._under_way:
+            next(iter(self._under_way.values())).next(timeout_s=LOOK_S)
+            ended = [number for number, one in self._under_way.items() if one.ended]
+            for number in ended:
+                self._results[number] = self._result(number, self._under_way.pop(number))
+            if self._under_way:
+                self._keep(ended)
+            self._check_spent()
+
+    def let_go(self) -> None:
+        """Cancel all, and do not wait for the tick that sees it."""
+        for one in self._generations.values():
+            one.cancel()
+            one.wake()
+
+    def charge(self) -> None:
+        """Count what the generations took, however they ended; cancel those that have not."""
+        for one in self._generations.values():
+            one.cancel()  # does nothing to one that has finished
+            self._scope.budget.spend_tokens(one.tokens_in, one.tokens_out)
+            self._scope.prefill_s += one.prefill_s
+            self._scope.decode_s += one.decode_s
+
+    def _submitted(self, number: int) -> Generation:
+        request = generation_request(
+            self._requests[number], self._scope, self._model, asks_verdict=False, number=number
+        )
+        self._scope.budget.spend_infer_call()
+        generation = self._model.generator.submit(request)
+        self._scope.served_by = self._model.role
+        return generation
+
+    def _keep(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            result = self._results[number]
+            if isinstance(result, InferResult):
+                self._parts.keep(number, result)
+
+    def _check_spent(self) -> None:
+        budget, generations = self._scope.budget, self._generations.values()
+        budget.check()
+        budget.check_tokens_in(sum(one.tokens_in for one in generations))
+        if sum(one.tokens_out for one in generations) > budget.tokens_out_left:
+            raise budget.tokens_out_exceeded()
+
+    def _result(self, number: int, generation: Generation) -> InferResult | InferFault:
+        outcome = _outcome(generation)
+        match outcome:
+            case Finished():
+                # Cut by what the job may spend and not by what was asked for: that is the job's end.
+                asked = self._requests[number].max_tokens
+                if outcome.finish is Finish.LENGTH and outcome.tokens_out < asked:
+                    raise self._scope.budget.tokens_out_exceeded()
+                self._scope.tokens_cached += outcome.tokens_cached
+                return InferResult(**asdict(outcome))
+            case FailedGeneration(code, message):
+                return _fault(code, message)
+            case _:
+                assert_never(outcome)
 
 
-@contextmanager
-def _stoppable(scope: Scope, generations: Sequence[Generation]) -> Iterator[Sequence[Generation]]:
-    def let_go() -> None:
-        for generation in generations:
-            generation.cancel()
-            generation.wake()
-
-    with scope.budget.waiting_for(_Together(generations)), scope.budget.when_stopped(let_go):
-        yield generations
-
-
-def _outcome(
-    one: Generation | CommandError, scope: Scope, live: Sequence[Generation]
-) -> Outcome | CommandError:
-    """Wait for one generation, with an eye on what all of them spend."""
-    if isinstance(one, CommandError):
-        return one
+def _outcome(generation: Generation) -> Outcome:
+    """What a generation that has ended came to; its pieces are left."""
     while True:
-        delivery = one.next(timeout_s=LOOK_S)
-        scope.budget.check()
-        scope.budget.check_tokens_in(sum(generation.tokens_in for generation in live))
-        if sum(generation.tokens_out for generation in live) > scope.budget.tokens_out_left:
-            raise scope.budget.tokens_out_exceeded()
+        delivery = generation.next(timeout_s=0)
         if isinstance(delivery, Finished | FailedGeneration):
             return delivery
 
 
-def _result(
-    outcome: Outcome | CommandError, tokens_asked: int, scope: Scope
-) -> InferResult | InferFault:
-    match outcome:
-        case Finished():
-            # Cut by what the job may spend and not by what was asked for: that is the job's end.
-            if outcome.finish is Finish.LENGTH and outcome.tokens_out < tokens_asked:
-                raise scope.budget.tokens_out_exceeded()
-            scope.tokens_cached += outcome.tokens_cached
-            return InferResult(
-                text=outcome.text,
-                tokens_out=outcome.tokens_out,
-                finish=outcome.finish,
-                tokens_in=outcome.tokens_in,
-                tokens_cached=outcome.tokens_cached,
-                seed=outcome.seed,
-            )
-        case FailedGeneration(code, message) | CommandError(code=code, message=message):
-            return InferFault(error=Failure(code=code, message=message))
-        case _:
-            assert_never(outcome)
+def _fault(code: ErrorCode, message: str) -> InferFault:
+    return InferFault(error=Failure(code=code, message=message))

@@ -53,6 +53,21 @@ class JournalEntry:
         return self.command in GENERATING
 
 
+@dataclass(frozen=True, slots=True)
+class JournalPart:
+    """One generation of an `infer_many` whose others are under way: its entry is not there yet."""
+
+    step: int
+    number: int
+    """Of its request; 0 is the first."""
+    command_sha256: str
+    """Of the bytes of the whole command."""
+    result: bytes
+    """What it came to, an `InferResult` as JSON."""
+    tokens_in: int
+    tokens_out: int
+
+
 def digest(data: bytes) -> str:
     """SHA-256 in hexadecimal."""
     return hashlib.sha256(data).hexdigest()

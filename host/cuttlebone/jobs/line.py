@@ -1,9 +1,11 @@
-"""The queued jobs of the store in memory, in the order in which they are handed out."""
+"""The queued jobs of the store in memory, in the order in which they are handed out, and to whom."""
 
 import bisect
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from cuttlebone.jobs.job import Job
+from cuttlebone_abi import JobStatus
 
 
 class Line:
@@ -25,3 +27,11 @@ class Line:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+def busy_tenants(jobs: Iterable[Job], running_max: int | None) -> frozenset[str]:
+    """Tenants with as many jobs running as they may have."""
+    if running_max is None:
+        return frozenset()
+    running = Counter(job.tenant for job in jobs if job.status is JobStatus.RUNNING)
+    return frozenset(tenant for tenant, count in running.items() if count >= running_max)

@@ -1,10 +1,10 @@
-"""The event logs and journals of the store in memory."""
+"""The event logs and journals of the store in memory, and what jobs take there."""
 
 from collections.abc import Sequence
 
 from cuttlebone.jobs.events import EventKind, JobEvent
-from cuttlebone.jobs.job import now
-from cuttlebone.jobs.journal import JournalEntry
+from cuttlebone.jobs.job import Job, now
+from cuttlebone.jobs.journal import JournalEntry, JournalPart
 from cuttlebone_abi import Json, dump_json
 
 
@@ -17,6 +17,7 @@ class Logs:
     def __init__(self) -> None:
         self._events: dict[str, list[JobEvent]] = {}
         self._journals: dict[str, list[JournalEntry]] = {}
+        self._parts: dict[str, list[JournalPart]] = {}
 
     def append(self, job_id: str, kind: EventKind, data: Json) -> None:
         """Add an event."""
@@ -24,8 +25,14 @@ class Logs:
         log.append(JobEvent(len(log) + 1, kind, data, now()))
 
     def record(self, job_id: str, entry: JournalEntry) -> None:
-        """Add an entry to the journal."""
+        """Add an entry to the journal, in place of the parts of its step."""
         self._journals.setdefault(job_id, []).append(entry)
+        if entry.dear:
+            self._parts[job_id] = [one for one in self.parts(job_id) if one.step != entry.step]
+
+    def record_part(self, job_id: str, part: JournalPart) -> None:
+        """Add a part of an entry that is not there yet."""
+        self._parts.setdefault(job_id, []).append(part)
 
     def events(
         self, job_id: str, *, after: int = 0, limit: int | None = None
@@ -38,13 +45,28 @@ class Logs:
         """All entries, in order."""
         return tuple(self._journals.get(job_id, ()))
 
-    def size_bytes(self, job_id: str) -> int:
-        """What the data of events and the bytes kept in the journal take."""
-        return sum(len(dump_json(event.data)) for event in self.events(job_id)) + sum(
-            len(entry.event or b"") + len(entry.reply or b"") for entry in self.journal(job_id)
+    def parts(self, job_id: str) -> Sequence[JournalPart]:
+        """All parts, by step and number."""
+        parts = self._parts.get(job_id, ())
+        return tuple(sorted(parts, key=lambda part: (part.step, part.number)))
+
+    def size_bytes(self, job: Job) -> int:
+        """What input and envelope, the data of events and the bytes kept in the journal take."""
+        whole = [job.input, *(event.data for event in self.events(job.id))]
+        if job.envelope is not None:
+            whole.append(job.envelope)
+        return (
+            sum(len(dump_json(value)) for value in whole)
+            + sum(len(one.event or b"") + len(one.reply or b"") for one in self.journal(job.id))
+            + sum(len(part.result) for part in self.parts(job.id))
         )
 
+    def forget_parts(self, job_id: str) -> None:
+        """Wipe the parts of entries that will never be there."""
+        self._parts.pop(job_id, None)
+
     def forget(self, job_id: str) -> None:
-        """Wipe both."""
+        """Wipe everything."""
         self._events.pop(job_id, None)
         self._journals.pop(job_id, None)
+        self.forget_parts(job_id)

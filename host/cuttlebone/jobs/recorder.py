@@ -1,12 +1,29 @@
 """Writes the journal of a running job, and tells a guest again what an earlier attempt was told."""
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from cuttlebone.commands.infer_many import Parts
 from cuttlebone.errors import JobError
-from cuttlebone.jobs.journal import ASKING_THE_MODEL, JournalEntry, Recording, digest
-from cuttlebone_abi import Answered, ErrorCode, Finish, InferDone, decode_event
+from cuttlebone.jobs.journal import (
+    ASKING_THE_MODEL,
+    JournalEntry,
+    JournalPart,
+    Recording,
+    digest,
+)
+from cuttlebone_abi import (
+    Answered,
+    ErrorCode,
+    Finish,
+    InferDone,
+    InferResult,
+    decode_event,
+    dump_json,
+    load_json,
+)
 
 JOURNAL_BYTES_MAX: Final = 64 << 20
 
@@ -41,6 +58,9 @@ class Steps(Protocol):
         Raises JobError if that is something else than before.
         """
 
+    def parts(self, step: int, reply: bytes) -> Parts:
+        """Where the generations of an `infer_many` that is carried out are kept one by one."""
+
     def keep(self, done: CarriedOut) -> None:
         """Keep the answer to a step, before the guest sees it; compare it if it was kept before.
 
@@ -48,10 +68,32 @@ class Steps(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class StepParts:
+    """The parts of one step: those of earlier attempts, and what makes another one durable."""
+
+    step: int
+    command_sha256: str
+    recalled: Mapping[int, InferResult]
+    record: Callable[[JournalPart], None]
+
+    def keep(self, number: int, result: InferResult) -> None:
+        """Make what a generation came to durable."""
+        part = JournalPart(
+            self.step,
+            number,
+            self.command_sha256,
+            dump_json(result),
+            tokens_in=result.tokens_in,
+            tokens_out=result.tokens_out,
+        )
+        self.record(part)
+
+
 class Recorder:
     """Owner: the job thread. Steps are asked for in order, each once: `recall`, then `keep`.
 
-    Invariants: a generation whose entry is kept is never paid again, whatever happens to the host;
+    Invariants: a generation whose entry or part is kept is never paid again, whatever happens to the host;
     the journal has every step that was answered, without a gap.
     """
 
@@ -60,16 +102,22 @@ class Recorder:
         entries: Sequence[JournalEntry],
         keep: Callable[[JournalEntry], None],
         *,
+        parts: Sequence[JournalPart] = (),
+        keep_part: Callable[[JournalPart], None] = lambda _part: None,
         recording: Recording = Recording.DIGESTS,
         bytes_max: int = JOURNAL_BYTES_MAX,
     ) -> None:
-        """`entries` are those of earlier attempts; `keep` makes one durable.
+        """`entries` and `parts` are those of earlier attempts; `keep` and `keep_part` make one durable.
 
         `bytes_max` bounds what is kept whole in all attempts together. Generations are kept even
         beyond it, as their size is bounded by the job's tokens.
         """
         self._entries = {entry.step: entry for entry in entries}
         self._keep = keep
+        self._parts: dict[int, list[JournalPart]] = defaultdict(list)
+        for part in parts:
+            self._parts[part.step].append(part)
+        self._keep_part = keep_part
         self._full = recording is Recording.FULL
         self._bytes_left = bytes_max - sum(
             len(entry.event or b"") + len(entry.reply or b"") for entry in entries
@@ -78,15 +126,17 @@ class Recorder:
     def recall(self, step: int, command: Answered, reply: bytes) -> JournalEntry | None:
         """Find a generation of an earlier attempt; raise JobError `input_changed` for another command."""
         entry = self._entries.get(step)
-        if entry is None:
+        before = entry or next(iter(self._parts[step]), None)
+        if before is None:
             return None
-        if entry.command_sha256 != digest(reply):
+        if before.command_sha256 != digest(reply):
+            said = "infer_many" if entry is None else entry.command
             raise JobError(
                 ErrorCode.INPUT_CHANGED,
-                f"step {step}: before the host was restarted the block said `{entry.command}`, and "
+                f"step {step}: before the host was restarted the block said `{said}`, and "
                 f"now it says another `{command.cmd}`: was the block or its spec changed?",
             )
-        return entry if entry.dear and entry.event is not None else None
+        return entry if entry and entry.dear and entry.event is not None else None
 
     def listened(self, entry: JournalEntry, verdicts: Sequence[bool]) -> None:
         """Raise JobError `input_changed` if the guest stops elsewhere than before."""
@@ -97,6 +147,14 @@ class Recorder:
             f"step {entry.step}: the block stops the generation elsewhere than before the host was "
             "restarted: was the block or its spec changed?",
         )
+
+    def parts(self, step: int, reply: bytes) -> Parts:
+        """Find the generations of an earlier attempt at the `infer_many` of this step."""
+        recalled = {
+            part.number: InferResult.model_validate(load_json(part.result))
+            for part in self._parts[step]
+        }
+        return StepParts(step, digest(reply), recalled, self._keep_part)
 
     def keep(self, done: CarriedOut) -> None:
         """Keep the answer to a step; raise JobError `input_changed` if the world now answers otherwise."""

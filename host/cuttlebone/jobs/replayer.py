@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NoReturn
 
+from cuttlebone.commands.infer_many import Parts
 from cuttlebone.errors import JobError
 from cuttlebone.jobs.journal import ASKING_THE_MODEL, JournalEntry, digest
 from cuttlebone.jobs.recorded import RecordedJob
-from cuttlebone.jobs.recorder import CarriedOut, stopped_as_before
+from cuttlebone.jobs.recorder import CarriedOut, stopped_as_before, unrecorded
 from cuttlebone_abi import (
     Answered,
     Completed,
@@ -126,6 +127,10 @@ class Replayer:
             f"stop after piece {pieces}" if stop is None else f"go on, {pieces} pieces",
             f"go on, {pieces} pieces" if stop is None else f"stop after piece {stop}",
         )
+
+    def parts(self, step: int, reply: bytes) -> Parts:
+        """None: a recorded job has whole steps only."""
+        return unrecorded().parts(step, reply)
 
     def keep(self, done: CarriedOut) -> None:
         """Compare the answer to a command that was carried out again."""

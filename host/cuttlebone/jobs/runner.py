@@ -140,7 +140,7 @@ def _answer(command: Answered, reply: bytes, guest: Guest, scope: Scope, recorde
         return recalled.event
     tokens_in, tokens_out, ear = budget.tokens_in, budget.tokens_out, _Ear(guest)
     try:
-        event: Event = _carry_out(command, ear, scope)
+        event: Event = _carry_out(command, reply, ear, scope, recorder)
     except CommandError as error:
         if command.on_error is None:
             raise
@@ -187,12 +187,12 @@ class _Ear:
         return self._guest.on_token(piece.encode()) != 0
 
 
-def _carry_out(command: Answered, ear: _Ear, scope: Scope) -> Event:
+def _carry_out(command: Answered, reply: bytes, ear: _Ear, scope: Scope, recorder: Steps) -> Event:
     match command:
         case Infer():
             return carry_out_infer(command, scope, ear.verdict())
         case InferMany():
-            return carry_out_infer_many(command, scope)
+            return carry_out_infer_many(command, scope, recorder.parts(scope.budget.steps, reply))
         case CountTokens():
             return carry_out_count_tokens(command, scope)
         case Open() | Slice() | SliceBytes() | List() | Close():

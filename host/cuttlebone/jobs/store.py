@@ -9,7 +9,7 @@ from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.jobs.delivery import DeliveryLog
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Accounting, Job, JobFilter
-from cuttlebone.jobs.journal import JournalEntry
+from cuttlebone.jobs.journal import JournalEntry, JournalPart
 from cuttlebone_abi import Envelope, JobStatus, Json
 
 RETRY_AFTER_S = 5
@@ -98,11 +98,20 @@ class JobStore(Protocol):
         """Keep one entry of the journal of a running attempt.
 
         A generation is durable when this returns; any other entry is so soon after, and before
-        whatever is recorded or finished later: it can be had again.
+        whatever is recorded or finished later: it can be had again. The parts of the step go.
+        """
+
+    def record_part(self, job: Job, part: JournalPart) -> None:
+        """Keep one generation of an `infer_many` of a running attempt; it is durable when this returns.
+
+        It is there until the whole entry is, or until the job is final.
         """
 
     def journal(self, job_id: str) -> Sequence[JournalEntry]:
         """All entries, in order."""
+
+    def journal_parts(self, job_id: str) -> Sequence[JournalPart]:
+        """The parts of entries that are not there yet, by step and number."""
 
     def request_cancel(self, job_id: str) -> Job | None:
         """Mark a job that is not final; a queued one can be finished at once by `finish`."""

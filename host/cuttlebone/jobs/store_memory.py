@@ -13,8 +13,8 @@ from cuttlebone.errors import CallerError
 from cuttlebone.jobs.delivery_memory import MemoryDeliveries
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Accounting, Job, JobFilter, now
-from cuttlebone.jobs.journal import JournalEntry
-from cuttlebone.jobs.line import Line
+from cuttlebone.jobs.journal import JournalEntry, JournalPart
+from cuttlebone.jobs.line import Line, busy_tenants
 from cuttlebone.jobs.logs import Logs
 from cuttlebone.jobs.store import (
     idempotency_mismatch,
@@ -22,7 +22,7 @@ from cuttlebone.jobs.store import (
     queue_full,
     tenant_queue_full,
 )
-from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
+from cuttlebone_abi import Envelope, JobStatus, Json
 
 
 class MemoryJobStore:
@@ -88,7 +88,7 @@ class MemoryJobStore:
     def claim(self, *, tenant_running_max: int | None = None) -> Job | None:
         """Move the queued job that is first in line to running, as its next attempt."""
         with self._lock:
-            passed_over = self._busy(tenant_running_max)
+            passed_over = busy_tenants(self._jobs.values(), tenant_running_max)
             queued = map(self._jobs.__getitem__, self._line)
             job = next((one for one in queued if one.tenant not in passed_over), None)
             if job is None:
@@ -138,9 +138,7 @@ class MemoryJobStore:
         """What the jobs of a tenant hold: inputs, events, journals, envelopes."""
         with self._lock:
             return sum(
-                _size(job) + self._logs.size_bytes(job.id)
-                for job in self._jobs.values()
-                if job.tenant == tenant
+                self._logs.size_bytes(job) for job in self._jobs.values() if job.tenant == tenant
             )
 
     def append(self, job: Job, kind: EventKind, data: Json, *, after: Callable[[], None]) -> None:
@@ -168,10 +166,21 @@ class MemoryJobStore:
             if self._runs(job):
                 self._logs.record(job.id, entry)
 
+    def record_part(self, job: Job, part: JournalPart) -> None:
+        """Keep one generation of an `infer_many` of a running attempt."""
+        with self._lock:
+            if self._runs(job):
+                self._logs.record_part(job.id, part)
+
     def journal(self, job_id: str) -> Sequence[JournalEntry]:
         """All entries, in order."""
         with self._lock:
             return self._logs.journal(job_id)
+
+    def journal_parts(self, job_id: str) -> Sequence[JournalPart]:
+        """The parts of entries that are not there yet, by step and number."""
+        with self._lock:
+            return self._logs.parts(job_id)
 
     def request_cancel(self, job_id: str) -> Job | None:
         """Mark a job that is not final; a queued one can be finished at once by `finish`."""
@@ -200,6 +209,7 @@ class MemoryJobStore:
                 accounting=accounting,
             )
             self._line.remove(job_id)
+            self._logs.forget_parts(job_id)
             self._logs.append(job_id, EventKind.STATUS, {"status": status})
             self._logs.append(job_id, EventKind.RESULT, envelope.model_dump(mode="json"))
             if job.callback_url is not None:
@@ -272,15 +282,6 @@ class MemoryJobStore:
     def _waiting(self, tenant: str) -> int:
         return sum(self._jobs[job_id].tenant == tenant for job_id in self._line)
 
-    def _busy(self, running_max: int | None) -> frozenset[str]:
-        """Tenants with as many jobs running as they may have."""
-        if running_max is None:
-            return frozenset()
-        running = Counter(
-            job.tenant for job in self._jobs.values() if job.status is JobStatus.RUNNING
-        )
-        return frozenset(tenant for tenant, jobs in running.items() if jobs >= running_max)
-
     def _runs(self, job: Job) -> bool:
         current = self._jobs[job.id]
         return current.status is JobStatus.RUNNING and current.attempt == job.attempt
@@ -291,7 +292,3 @@ class MemoryJobStore:
         self._logs.forget(job_id)
         del self._jobs[job_id]
         self._keys = {key: kept for key, kept in self._keys.items() if kept != job_id}
-
-
-def _size(job: Job) -> int:
-    return len(dump_json(job.input)) + (0 if job.envelope is None else len(dump_json(job.envelope)))

@@ -126,6 +126,8 @@ class Worker:
                 recorder = Recorder(
                     self.store.journal(job.id),
                     partial(self.store.record, job),
+                    parts=self.store.journal_parts(job.id),
+                    keep_part=partial(self.store.record_part, job),
                     recording=job.recording,
                     bytes_max=self.journal_bytes_max,
                 )

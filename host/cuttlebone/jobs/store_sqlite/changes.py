@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from cuttlebone.jobs.events import EventKind
 from cuttlebone.jobs.job import Accounting, Job, now
+from cuttlebone.jobs.journal import GENERATING
 from cuttlebone.jobs.store import (
     idempotency_mismatch,
     job_exists,
@@ -48,6 +49,7 @@ select coalesce(sum(
     + (select coalesce(sum(
         coalesce(length(event), 0) + coalesce(length(reply), 0) + length(pieces)
     ), 0) from journal where job = jobs.number)
+    + (select coalesce(sum(length(result)), 0) from journal_parts where job = jobs.number)
 ), 0) from jobs where tenant = ?
 """
 _NUMBER_EVENT: Final = """
@@ -64,6 +66,14 @@ insert into journal
 (job, step, command, command_sha256, event_sha256, event, reply, pieces, tokens_in, tokens_out)
 select number, :step, :command, :command_sha256, :event_sha256, :event, :reply, :pieces,
 :tokens_in, :tokens_out from jobs where id = :id and attempt = :attempt and status = 'running'
+"""
+_RECORD_PART: Final = """
+insert into journal_parts (job, step, number, command_sha256, result, tokens_in, tokens_out)
+select number, :step, :number, :command_sha256, :result, :tokens_in, :tokens_out
+from jobs where id = :id and attempt = :attempt and status = 'running'
+"""
+_FORGET_PARTS: Final = """
+delete from journal_parts where job = (select number from jobs where id = ?) and step = ?
 """
 _FORGET_FINISHED: Final = """
 delete from jobs where finished_us is not null and finished_us + coalesce(ttl_s, ?) * 1000000 < ?
@@ -125,8 +135,15 @@ def append(connection: sqlite3.Connection, job: Job, kind: EventKind, data: Json
 
 
 def record(connection: sqlite3.Connection, job: Job, entry: Mapping[str, Any]) -> None:
-    """Add a row to the journal of a running attempt; one that is over adds nothing."""
-    connection.execute(_RECORD, {**entry, "id": job.id, "attempt": job.attempt})
+    """Add a row to the journal of a running attempt, in place of its parts; one that is over adds nothing."""
+    written = connection.execute(_RECORD, {**entry, "id": job.id, "attempt": job.attempt})
+    if written.rowcount and entry["command"] in GENERATING:
+        connection.execute(_FORGET_PARTS, (job.id, entry["step"]))
+
+
+def record_part(connection: sqlite3.Connection, job: Job, part: Mapping[str, Any]) -> None:
+    """Add a row to the parts of a running attempt; one that is over adds nothing."""
+    connection.execute(_RECORD_PART, {**part, "id": job.id, "attempt": job.attempt})
 
 
 def finish(
@@ -149,6 +166,7 @@ def finish(
     if numbered is None:
         return False
     number, last, callback_url = numbered
+    connection.execute("delete from journal_parts where job = ?", (number,))
     _insert_event(connection, number, last - 1, EventKind.STATUS, {"status": envelope.status})
     _insert_event(connection, number, last, EventKind.RESULT, envelope.model_dump(mode="json"))
     if callback_url is not None:

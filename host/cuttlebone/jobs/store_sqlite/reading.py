@@ -8,9 +8,9 @@ from typing import Final
 from cuttlebone.errors import OperatorError
 from cuttlebone.jobs.events import JobEvent
 from cuttlebone.jobs.job import Job, JobFilter
-from cuttlebone.jobs.journal import JournalEntry
+from cuttlebone.jobs.journal import JournalEntry, JournalPart
 from cuttlebone.jobs.recorded import RecordedJob, recorded_job
-from cuttlebone.jobs.store_sqlite.rows import entry_of, event_of, job_of
+from cuttlebone.jobs.store_sqlite.rows import entry_of, event_of, job_of, part_of
 from cuttlebone.jobs.store_sqlite.schema import connect
 from cuttlebone.text import printable
 from cuttlebone_abi import JobStatus
@@ -92,6 +92,16 @@ def journal_in(connection: sqlite3.Connection, job_id: str) -> list[JournalEntry
         (job_id,),
     )
     return [entry_of(row) for row in rows]
+
+
+def journal_parts_in(connection: sqlite3.Connection, job_id: str) -> list[JournalPart]:
+    """The parts of entries that are not there yet, by step and number."""
+    rows = connection.execute(
+        "select * from journal_parts where job = (select number from jobs where id = ?) "
+        "order by step, number",
+        (job_id,),
+    )
+    return [part_of(row) for row in rows]
 
 
 def _conditions(wanted: JobFilter) -> tuple[list[str], list[str | int]]:

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Accounting, Job, Priority
-from cuttlebone.jobs.journal import JournalEntry, Recording
+from cuttlebone.jobs.journal import JournalEntry, JournalPart, Recording
 from cuttlebone.settings import Limits
 from cuttlebone_abi import JobStatus, Json, decode_envelope, dump_json, load_json
 
@@ -134,6 +134,30 @@ def entry_of(row: sqlite3.Row) -> JournalEntry:
         event=_decompressed(row["event"]),
         reply=_decompressed(row["reply"]),
         pieces=tuple(load_json(row["pieces"])),
+        tokens_in=row["tokens_in"],
+        tokens_out=row["tokens_out"],
+    )
+
+
+def part_row(part: JournalPart) -> dict[str, Any]:
+    """The columns of a part of a journal entry, but for its job."""
+    return {
+        "step": part.step,
+        "number": part.number,
+        "command_sha256": part.command_sha256,
+        "result": zlib.compress(part.result),
+        "tokens_in": part.tokens_in,
+        "tokens_out": part.tokens_out,
+    }
+
+
+def part_of(row: sqlite3.Row) -> JournalPart:
+    """The part that a row of `journal_parts` holds."""
+    return JournalPart(
+        step=row["step"],
+        number=row["number"],
+        command_sha256=row["command_sha256"],
+        result=zlib.decompress(row["result"]),
         tokens_in=row["tokens_in"],
         tokens_out=row["tokens_out"],
     )

@@ -132,7 +132,21 @@ create index jobs_tenant on jobs (tenant, number);
 create index jobs_tenant_queue on jobs (tenant) where status = 'queued';
 """
 
-MIGRATIONS: Final = (_VERSION_1, _VERSION_2)
+# The generations of an `infer_many` that has not ended as a whole. `result` is compressed.
+_VERSION_3: Final = """
+create table journal_parts (
+    job integer not null references jobs (number) on delete cascade,
+    step integer not null,
+    number integer not null,
+    command_sha256 text not null,
+    result blob not null,
+    tokens_in integer not null,
+    tokens_out integer not null,
+    primary key (job, step, number)
+) strict, without rowid;
+"""
+
+MIGRATIONS: Final = (_VERSION_1, _VERSION_2, _VERSION_3)
 """Statement scripts; number n brings a file from version n to version n + 1."""
 
 

@@ -25,7 +25,7 @@ from tenacity import (
 from cuttlebone.errors import OperatorError
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Accounting, Job, JobFilter
-from cuttlebone.jobs.journal import JournalEntry
+from cuttlebone.jobs.journal import JournalEntry, JournalPart
 from cuttlebone.jobs.store import StoreUnavailable
 from cuttlebone.jobs.store_sqlite import changes
 from cuttlebone.jobs.store_sqlite.deliveries import SqliteDeliveries
@@ -36,9 +36,10 @@ from cuttlebone.jobs.store_sqlite.reading import (
     job_in,
     jobs_in,
     journal_in,
+    journal_parts_in,
     position_in,
 )
-from cuttlebone.jobs.store_sqlite.rows import entry_row, job_of, microseconds, row_of
+from cuttlebone.jobs.store_sqlite.rows import entry_row, job_of, microseconds, part_row, row_of
 from cuttlebone.jobs.store_sqlite.schema import connect, open_database, truncate_log
 from cuttlebone.jobs.store_sqlite.writer import Change, Writer
 from cuttlebone.metrics import HostMetrics
@@ -126,6 +127,11 @@ class SqliteJobStore:
             self._insist(change)
         else:
             self._writer.post(change)
+
+    def record_part(self, job: Job, part: JournalPart) -> None:
+        """Keep one generation of an `infer_many`; it is durable when this returns."""
+        row = part_row(part)
+        self._insist(lambda connection: changes.record_part(connection, job, row))
 
     def request_cancel(self, job_id: str) -> Job | None:
         """Mark a job that is not final; a queued one can be finished at once by `finish`."""
@@ -217,6 +223,11 @@ class SqliteJobStore:
         """All entries, in order."""
         with self._reader() as reader:
             return journal_in(reader, job_id)
+
+    def journal_parts(self, job_id: str) -> Sequence[JournalPart]:
+        """The parts of entries that are not there yet, by step and number."""
+        with self._reader() as reader:
+            return journal_parts_in(reader, job_id)
 
     def expired(self, moment: datetime) -> Sequence[Job]:
         """The queued jobs that were not to wait beyond `moment`."""

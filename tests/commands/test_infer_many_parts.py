@@ -1,0 +1,179 @@
+"""What `infer_many` keeps of its generations while others are under way, and what it takes over."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commands.by_hand import (
+    BROKEN,
+    TOKENS_IN,
+    TOKENS_OUT,
+    GeneratorByHand,
+    Kept,
+    finished,
+    result,
+)
+from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.infer_many import carry_out_infer_many
+from cuttlebone.commands.scope import InferDefaults, Model, Scope
+from cuttlebone.errors import CommandError, JobError
+from cuttlebone.files import Grants, HandleTable
+from cuttlebone.settings import Limits
+from cuttlebone_abi import (
+    ErrorCode,
+    Finish,
+    InferFault,
+    InferMany,
+    InferManyDone,
+    InferRequest,
+    Json,
+)
+
+
+class Deaf:
+    """An event sink that expects nothing."""
+
+    def progress(self, value: Json) -> None:
+        raise AssertionError(f"nobody emits here, but {value} came")
+
+    def token(self, text: str) -> None:
+        raise AssertionError(f"pieces of many generations would mix, but {text} came")
+
+    def waiting(self, cause: str) -> None:
+        raise AssertionError(f"the model is there, but a job waited for {cause}")
+
+
+@pytest.fixture
+def grants(tmp_path: Path) -> Iterator[Grants]:
+    with Grants.resolve(tmp_path, []) as found:
+        yield found
+
+
+def scope(generator: GeneratorByHand, grants: Grants, **limits: int) -> Scope:
+    return Scope(
+        job="a-job",
+        tenant="local",
+        files=HandleTable(grants, handles_max=1, window_bytes_max=4),
+        model=Model("small", generator, InferDefaults()),
+        events=Deaf(),
+        budget=Budget(Limits(**limits)),
+    )
+
+
+def many(*prompts: str, max_tokens: int = 20) -> InferMany:
+    requests = [InferRequest(prompt=prompt, max_tokens=max_tokens) for prompt in prompts]
+    return InferMany(cmd="infer_many", requests=tuple(requests))
+
+
+def said(done: InferManyDone) -> list[str]:
+    return [one.error.code if isinstance(one, InferFault) else one.text for one in done.results]
+
+
+def test_each_is_kept_when_it_ends_and_the_last_with_the_whole(grants: Grants) -> None:
+    model = GeneratorByHand({"c": finished("C")})
+    after = {2: "a", 0: "b"}
+    parts = Kept(then=lambda number: model.end(after[number], finished(after[number].upper())))
+    done = carry_out_infer_many(many("a", "b", "c"), scope(model, grants), parts)
+
+    assert parts.kept == [(2, "C"), (0, "A")]
+    assert said(done) == ["A", "B", "C"]
+
+
+def test_what_ends_together_with_the_last_is_kept_with_the_whole(grants: Grants) -> None:
+    parts = Kept()
+    model = GeneratorByHand({"a": finished("A"), "b": finished("B")})
+    carry_out_infer_many(many("a", "b"), scope(model, grants), parts)
+
+    assert parts.kept == []
+
+
+def test_a_fault_is_not_kept(grants: Grants) -> None:
+    model = GeneratorByHand({"a": BROKEN, "b": finished("B")})
+    parts = Kept(then=lambda _number: model.end("c", finished("C")))
+    done = carry_out_infer_many(many("a", "b", "c"), scope(model, grants), parts)
+
+    assert parts.kept == [(1, "B")]
+    assert said(done) == ["infer_failed", "B", "C"]
+
+
+def test_what_is_recalled_is_not_submitted_but_counted_and_in_its_place(grants: Grants) -> None:
+    model = GeneratorByHand({"a": finished("A"), "c": finished("C")})
+    job = scope(model, grants, infer_calls=3)
+    done = carry_out_infer_many(many("a", "b", "c"), job, Kept({1: result("B")}))
+
+    assert model.prompts == ["a", "c"]
+    assert said(done) == ["A", "B", "C"]
+    assert (job.budget.tokens_in, job.budget.tokens_out) == (3 * TOKENS_IN, 3 * TOKENS_OUT)
+    with pytest.raises(CommandError, match="infer_calls"):
+        job.budget.spend_infer_call()
+
+
+def test_where_all_are_recalled_the_model_is_not_asked_but_named(grants: Grants) -> None:
+    model = GeneratorByHand()
+    job = scope(model, grants)
+    done = carry_out_infer_many(many("a", "b"), job, Kept({1: result("B"), 0: result("A")}))
+
+    assert model.prompts == []
+    assert said(done) == ["A", "B"]
+    assert job.served_by == "small"
+
+
+def test_recalled_generations_count_against_infer_calls(grants: Grants) -> None:
+    model = GeneratorByHand({"a": finished("A")})
+    job = scope(model, grants, infer_calls=1)
+    done = carry_out_infer_many(many("a", "b"), job, Kept({1: result("B")}))
+
+    assert said(done) == ["limit_exceeded", "B"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "name"),
+    [
+        ({"tokens_in": 2 * TOKENS_IN - 1}, "tokens_in"),
+        ({"tokens_out": 2 * TOKENS_OUT - 1}, "tokens_out"),
+    ],
+)
+def test_recalled_tokens_count_against_the_limits_of_the_job(
+    grants: Grants, limits: dict[str, int], name: str
+) -> None:
+    job = scope(GeneratorByHand({"a": finished("A")}), grants, **limits)
+    with pytest.raises(JobError, match=name) as caught:
+        carry_out_infer_many(many("a", "b", max_tokens=3), job, Kept({1: result("B")}))
+
+    assert caught.value.code is ErrorCode.LIMIT_EXCEEDED
+    assert (job.budget.tokens_in, job.budget.tokens_out) == (2 * TOKENS_IN, 2 * TOKENS_OUT)
+
+
+def test_what_the_rest_may_spend_is_what_it_was_in_the_first_attempt(grants: Grants) -> None:
+    model = GeneratorByHand({"a": finished("A")})
+    job = scope(model, grants, tokens_out=20)
+    carry_out_infer_many(many("a", "b"), job, Kept({1: result("B", tokens_out=17)}))
+
+    assert [request.max_tokens for request in model.submitted] == [20]
+
+
+def test_what_the_tokens_of_the_job_have_cut_is_not_kept(grants: Grants) -> None:
+    model = GeneratorByHand({"a": finished("A", finish=Finish.LENGTH)})
+    parts = Kept()
+    with pytest.raises(JobError, match="tokens_out"):
+        carry_out_infer_many(many("a", "b"), scope(model, grants, tokens_out=3), parts)
+
+    assert parts.kept == []
+    assert model.cancelled == {"b"}
+
+
+def test_a_job_that_is_stopped_keeps_what_has_ended_and_cancels_the_rest(grants: Grants) -> None:
+    model = GeneratorByHand({"b": finished("B")})
+    job = scope(model, grants)
+
+    def stop(_number: int) -> None:
+        job.budget.stop(JobError(ErrorCode.CANCELLED, "the host stops"))
+
+    parts = Kept(then=stop)
+    with pytest.raises(JobError, match="the host stops"):
+        carry_out_infer_many(many("a", "b", "c"), job, parts)
+
+    assert parts.kept == [(1, "B")]
+    assert model.cancelled == {"a", "c"}
+    assert job.budget.tokens_out == TOKENS_OUT
