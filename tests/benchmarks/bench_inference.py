@@ -27,6 +27,7 @@ from report import Row, at_most, run_benchmark
 from served_engine import BOUND_S, demo_model, served
 
 STORIES = [f"Story {number}. Once upon a time, there was" for number in range(16)]
+SHORT_TOKENS = 40
 WORDS = "the sea was calm and the wind was warm while the ship went on to the next island and "
 
 
@@ -108,7 +109,7 @@ def shared_prefix(path: Path, options: LlamaOptions, *, quick: bool) -> Row:
 
 def beside_prefill(thread: InferenceThread, *, words: int) -> Sequence[Row]:
     """Tokens per second of one job, alone and while another one's long prompt is evaluated."""
-    alone = gaps(thread, until=lambda taken: taken >= 40)
+    alone = gaps(thread, until=lambda taken: taken >= SHORT_TOKENS)
     beside: list[float] = []
     begun = threading.Event()
     long: list[Generation] = []
@@ -147,18 +148,27 @@ def begin(taken: int, begun: threading.Event) -> bool:
 
 
 def gaps(thread: InferenceThread, *, until: Callable[[int], bool]) -> list[float]:
-    """Seconds between the pieces of one generation, which is ended by `until`."""
-    generation = thread.submit(
-        request(STORIES[0], max_tokens=2_000, job="decoding", asks_verdict=True)
-    )
+    """Seconds between the pieces of short generations, one after another, which `until` ends.
+
+    Short, as each token costs more than the one before: one long generation would be compared with
+    its own beginning.
+    """
     found: list[float] = []
-    last_s = time.perf_counter()
-    while isinstance(generation.next(BOUND_S), Piece):
-        now_s = time.perf_counter()
-        found.append(now_s - last_s)
-        last_s = now_s
-        generation.verdict(stop=until(len(found)))
-    return found[1:]
+    stop = False
+    while not stop:
+        generation = thread.submit(
+            request(STORIES[0], max_tokens=SHORT_TOKENS, job="decoding", asks_verdict=True)
+        )
+        generation.next(BOUND_S)
+        generation.verdict(stop=False)
+        last_s = time.perf_counter()
+        while isinstance(generation.next(BOUND_S), Piece):
+            now_s = time.perf_counter()
+            found.append(now_s - last_s)
+            last_s = now_s
+            stop = until(len(found))
+            generation.verdict(stop)
+    return found
 
 
 def cancel_p99(thread: InferenceThread, *, times: int) -> Row:

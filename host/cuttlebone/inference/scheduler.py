@@ -87,8 +87,8 @@ class Scheduler:
 
     A sequence is waiting (no slot), in prefill (a slot, prompt not wholly evaluated) or in decode.
     Admission takes jobs in turn, interactive ones first; the first that does not fit stops it,
-    so that a large one gets its turn. Decode comes before prefill, and one prompt token at
-    least goes into every batch while any is left. `running` is in order of admission.
+    so that a large one gets its turn. Decode comes before prefill; no batch is empty while
+    anything can go on. `running` is in order of admission.
     """
 
     def __init__(self, cells: Cells, *, batch_tokens_max: int) -> None:
@@ -159,7 +159,9 @@ class Scheduler:
         ready = [key for key, entry in self._running.items() if entry.prefilled and entry.ready]
         decode = ready[: self._batch_tokens_max - 1]
         copies = self._begin()
-        budget = max(1, min(prefill_tokens_max, self._batch_tokens_max - len(decode)))
+        budget = min(prefill_tokens_max, self._batch_tokens_max - len(decode))
+        if not decode:
+            budget = max(budget, 1)
         return Plan(copies, tuple(decode), self._chunks(budget))
 
     def evaluated(self, sequence: SequenceId, tokens: int) -> None:

@@ -181,7 +181,7 @@ class Ticker:
         took_s = self._batch_s = self._clock() - begun_s
         decode = sum(self._live[key].sampled is not None for key, _ in runs)
         tokens = sum(len(run.tokens) for _, run in runs)
-        self._pace.took(tokens, took_s)
+        self._pace.took(decode, tokens - decode, took_s)
         self._meter.batch(prefill_tokens=tokens - decode, decode_tokens=decode, took_s=took_s)
         for (key, run), row in zip(runs, rows, strict=True):
             self._take_in(key, run, row)
