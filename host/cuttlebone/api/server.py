@@ -27,6 +27,9 @@ from cuttlebone.signals import on_stop_signal
 _JOIN_MARGIN_S: Final = 5.0
 """What the server may take beyond its grace period before it is given up."""
 
+_LOOK_S: Final = 0.5
+"""How late a signal is noticed at most."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -88,7 +91,14 @@ class HttpServer:
         """
         with on_stop_signal(lambda: self._wishes.put(None)), self:
             on_listening(self.url)
-            self._wishes.get()
+            self._await_wish()
+
+    def _await_wish(self) -> None:
+        # A signal that comes just before a wait begins does not end it, and its handler runs only
+        # after it: so no wait is long.
+        while True:
+            with suppress(queue.Empty):
+                return self._wishes.get(timeout=_LOOK_S)
 
     def _begin_stop(self) -> None:
         self._subscribers.close()
