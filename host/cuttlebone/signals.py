@@ -2,10 +2,15 @@
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import Final
+from typing import Final, TypeVar
 
+T = TypeVar("T")
+
+LOOK_S: Final = 0.5
+"""How late a signal is noticed at most."""
 STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -30,3 +35,14 @@ def on_stop_signal(callback: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def next_wake(wakes: SimpleQueue[T]) -> T:
+    """Wait for the next entry of a queue that a signal handler writes to as well. In the main thread.
+
+    A signal that comes just before a wait begins does not end it, and its handler runs only after
+    it: so no wait is long.
+    """
+    while True:
+        with suppress(Empty):
+            return wakes.get(timeout=LOOK_S)

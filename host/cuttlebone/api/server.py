@@ -22,13 +22,10 @@ from cuttlebone.api.dependencies import subscribers_of
 from cuttlebone.api.listening import url_of
 from cuttlebone.api.protocol import BoundedProtocol
 from cuttlebone.jobs.service import JobService
-from cuttlebone.signals import on_stop_signal
+from cuttlebone.signals import next_wake, on_stop_signal
 
 _JOIN_MARGIN_S: Final = 5.0
 """What the server may take beyond its grace period before it is given up."""
-
-_LOOK_S: Final = 0.5
-"""How late a signal is noticed at most."""
 
 _log = structlog.get_logger(__name__)
 
@@ -91,14 +88,7 @@ class HttpServer:
         """
         with on_stop_signal(lambda: self._wishes.put(None)), self:
             on_listening(self.url)
-            self._await_wish()
-
-    def _await_wish(self) -> None:
-        # A signal that comes just before a wait begins does not end it, and its handler runs only
-        # after it: so no wait is long.
-        while True:
-            with suppress(queue.Empty):
-                return self._wishes.get(timeout=_LOOK_S)
+            next_wake(self._wishes)
 
     def _begin_stop(self) -> None:
         self._subscribers.close()

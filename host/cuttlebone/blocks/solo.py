@@ -20,7 +20,7 @@ from cuttlebone.jobs.watchdog import Watchdog
 from cuttlebone.jobs.worker import NO_USAGE
 from cuttlebone.sandbox import Guest, GuestAccounting, GuestLimits, Sandbox
 from cuttlebone.settings import Limits
-from cuttlebone.signals import on_stop_signal
+from cuttlebone.signals import next_wake, on_stop_signal
 from cuttlebone_abi import Envelope, ErrorCode, Failed, Json
 
 ROLE: Final = "model"
@@ -121,7 +121,7 @@ def _in_a_thread(run: Callable[[], Envelope], budget: Budget) -> Envelope:
     thread = threading.Thread(target=work, name="solo-job", daemon=True)
     with on_stop_signal(lambda: wakes.put(True)):
         thread.start()
-        while wakes.get():
+        while next_wake(wakes):
             budget.stop(_INTERRUPTED)
     thread.join()
     return envelopes[0]

@@ -33,7 +33,7 @@ from cuttlebone.errors import OperatorError
 from cuttlebone.jobs.events import EventKind, JobEvent
 from cuttlebone.jobs.job import Submission
 from cuttlebone.jobs.service import JobService
-from cuttlebone.signals import on_stop_signal
+from cuttlebone.signals import next_wake, on_stop_signal
 from cuttlebone_abi import Envelope
 
 app = typer.Typer()
@@ -95,7 +95,7 @@ def carry_out(
                 show(event)
                 if event.kind is EventKind.RESULT:
                     return _envelope(service, job.id)
-            if wakes.get():
+            if next_wake(wakes):
                 service.cancel(job.id)
 
 
