@@ -19,9 +19,8 @@ LARGE = "x" * (900 << 10)
 
 
 @contextmanager
-def bounded(folder: Path, **bounds: object) -> Iterator[Api]:
-    stated = Bounds(**bounds)  # type: ignore[arg-type]  # named by each test
-    with served(folder, {**SCRIPTS, "talk": talk}, bounds=stated, body_bytes_max=1 << 20) as api:
+def bounded(folder: Path, bounds: Bounds) -> Iterator[Api]:
+    with served(folder, {**SCRIPTS, "talk": talk}, bounds=bounds, body_bytes_max=1 << 20) as api:
         yield api
 
 

@@ -30,7 +30,7 @@ PLACES = 3
 def full(tmp_path: Path) -> Iterator[tuple[Api, list[socket.socket]]]:
     """A host whose connections are all taken, and these."""
     with (
-        bounded(tmp_path, connections=PLACES, keep_alive_s=60, head_s=BOUND_S) as api,
+        bounded(tmp_path, Bounds(connections=PLACES, keep_alive_s=60, head_s=BOUND_S)) as api,
         ExitStack() as stack,
     ):
         taken = [stack.enter_context(connected(api)) for _ in range(PLACES)]
@@ -99,7 +99,7 @@ def test_open_and_refused_connections_are_counted(full: tuple[Api, list[socket.s
 
 def test_what_comes_beyond_those_that_are_told_is_cut(tmp_path: Path) -> None:
     with (
-        bounded(tmp_path, connections=1, turned_away=1, linger_s=BOUND_S) as api,
+        bounded(tmp_path, Bounds(connections=1, turned_away=1, linger_s=BOUND_S)) as api,
         connected(api) as first,
     ):
         assert answered(first).startswith(b"HTTP/1.1 200 ")
@@ -110,7 +110,7 @@ def test_what_comes_beyond_those_that_are_told_is_cut(tmp_path: Path) -> None:
 
 def test_one_that_was_told_and_stays_is_cut_soon(tmp_path: Path) -> None:
     with (
-        bounded(tmp_path, connections=1, turned_away=1, linger_s=0.1) as api,
+        bounded(tmp_path, Bounds(connections=1, turned_away=1, linger_s=0.1)) as api,
         connected(api) as first,
         connected(api) as told,
     ):
@@ -162,7 +162,7 @@ def test_a_host_may_open_as_many_files_as_it_is_let() -> None:
 
 
 def test_an_idle_connection_is_closed_after_its_time(tmp_path: Path) -> None:
-    with bounded(tmp_path, keep_alive_s=1, head_s=BOUND_S) as api, connected(api) as client:
+    with bounded(tmp_path, Bounds(keep_alive_s=1, head_s=BOUND_S)) as api, connected(api) as client:
         assert answered(client).startswith(b"HTTP/1.1 200 ")
         assert answered(client).startswith(b"HTTP/1.1 200 ")
 

@@ -29,7 +29,7 @@ def announced(length: int) -> bytes:
 
 
 def test_a_body_that_stands_still_is_not_waited_for(tmp_path: Path) -> None:
-    with bounded(tmp_path, pace=Pace(stall_s=0.2)) as api, connected(api) as client:
+    with bounded(tmp_path, Bounds(pace=Pace(stall_s=0.2))) as api, connected(api) as client:
         client.sendall(announced(len(BODY)) + BODY[:10])
         answer = rest(client)
 
@@ -42,7 +42,7 @@ def test_a_body_that_stands_still_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_body_that_never_begins_is_not_waited_for(tmp_path: Path) -> None:
-    with bounded(tmp_path, pace=Pace(stall_s=0.2)) as api, connected(api) as client:
+    with bounded(tmp_path, Bounds(pace=Pace(stall_s=0.2))) as api, connected(api) as client:
         client.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
 
         assert rest(client).startswith(b"HTTP/1.1 408 ")
@@ -50,7 +50,7 @@ def test_a_body_that_never_begins_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_a_body_that_trickles_in_is_not_waited_for(tmp_path: Path) -> None:
     pace = Pace(stall_s=0.5, bytes_per_s=1_000)
-    with bounded(tmp_path, pace=pace) as api, connected(api) as client:
+    with bounded(tmp_path, Bounds(pace=pace)) as api, connected(api) as client:
         client.sendall(announced(100_000))
         client.settimeout(0.05)  # twenty bytes a second, and never half a second without one
         answer = b""
@@ -67,7 +67,7 @@ def test_a_body_that_trickles_in_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_a_body_that_comes_slowly_but_steadily_is_taken(tmp_path: Path) -> None:
     pace = Pace(stall_s=BOUND_S, bytes_per_s=10)
-    with bounded(tmp_path, pace=pace) as api, connected(api) as client:
+    with bounded(tmp_path, Bounds(pace=pace)) as api, connected(api) as client:
         client.sendall(announced(len(BODY)))
         for byte in BODY:
             client.sendall(bytes([byte]))
@@ -92,7 +92,7 @@ def test_an_upload_that_stands_still_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_body_that_nobody_wants_does_not_keep_a_connection(tmp_path: Path) -> None:
-    with bounded(tmp_path, head_s=0.2, keep_alive_s=0) as api, connected(api) as client:
+    with bounded(tmp_path, Bounds(head_s=0.2, keep_alive_s=0)) as api, connected(api) as client:
         client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
 
         assert rest(client).startswith(b"HTTP/1.1 200 ")
@@ -107,14 +107,13 @@ def test_the_pace_is_what_is_documented() -> None:
 
 
 @contextmanager
-def narrow(folder: Path, **bounds: object) -> Iterator[Api]:
+def narrow(folder: Path, bounds: Bounds) -> Iterator[Api]:
     """Serve a host on connections of which the kernel holds as little as it can."""
-    stated = Bounds(**bounds)  # type: ignore[arg-type]  # named by each test
     with served(folder, {**SCRIPTS, "talk": talk}, body_bytes_max=1 << 20) as wide:
         app = create_app(wide.host.service, version="0", body_bytes_max=1 << 20)
         with listen("127.0.0.1", 0) as listener:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-            server = HttpServer(app, listener, grace_s=1, bounds=stated)
+            server = HttpServer(app, listener, grace_s=1, bounds=bounds)
             with server:
                 yield Api(wide.host, server, subscribers_of(app), wide.http)
 
@@ -145,7 +144,7 @@ def test_an_answer_that_nobody_takes_does_not_keep_a_connection(
     tmp_path: Path, last: bytes
 ) -> None:
     with (
-        narrow(tmp_path, pace=Pace(stall_s=0.2), keep_alive_s=60, head_s=60) as api,
+        narrow(tmp_path, Bounds(pace=Pace(stall_s=0.2), keep_alive_s=60, head_s=60)) as api,
         asked(api, job_path(api, "echo", LARGE), last) as client,
     ):
         until_open(api, 1)
@@ -157,7 +156,7 @@ def test_an_answer_that_nobody_takes_does_not_keep_a_connection(
 def test_the_end_of_an_answer_is_not_waited_for_either(tmp_path: Path) -> None:
     """What is left then is less than the server would have stopped writing for."""
     with (
-        narrow(tmp_path, pace=Pace(stall_s=0.2), keep_alive_s=0, head_s=0.2) as api,
+        narrow(tmp_path, Bounds(pace=Pace(stall_s=0.2), keep_alive_s=0, head_s=0.2)) as api,
         asked(api, job_path(api, "echo", "x" * 40_000)) as client,
     ):
         until_open(api, 1)
@@ -171,7 +170,7 @@ def test_a_stream_that_nobody_reads_is_cut_and_lets_go_of_the_job(
 ) -> None:
     with (
         structlog.testing.capture_logs() as logs,
-        narrow(tmp_path, pace=Pace(stall_s=0.2)) as api,
+        narrow(tmp_path, Bounds(pace=Pace(stall_s=0.2))) as api,
     ):
         with asked(api, f"{job_path(api, 'talk', 3)}/events") as client:
             until_open(api, 1)
@@ -187,7 +186,7 @@ def test_a_stream_that_nobody_reads_is_cut_and_lets_go_of_the_job(
 def test_an_answer_may_take_longer_than_the_next_head_if_the_client_reads(tmp_path: Path) -> None:
     pace = Pace(stall_s=0.3, bytes_per_s=1)
     with (
-        narrow(tmp_path, pace=pace, head_s=0.05, keep_alive_s=0) as api,
+        narrow(tmp_path, Bounds(pace=pace, head_s=0.05, keep_alive_s=0)) as api,
         asked(api, job_path(api, "echo", LARGE)) as client,
     ):
         received = bytearray()

@@ -29,6 +29,11 @@ def thread(model: FakeModel) -> Iterator[InferenceThread]:
 
 
 @pytest.fixture
-def bench(thread: InferenceThread, tmp_path: Path) -> Iterator[Bench]:
-    with Grants.resolve(tmp_path, []) as grants:
-        yield Bench(thread, grants)
+def grants(tmp_path: Path) -> Iterator[Grants]:
+    with Grants.resolve(tmp_path, []) as found:
+        yield found
+
+
+@pytest.fixture
+def bench(thread: InferenceThread, grants: Grants) -> Bench:
+    return Bench(thread, grants)

@@ -2,11 +2,11 @@
 
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commands.deaf import Deaf
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.infer_many import REQUESTS_MAX
 from cuttlebone.commands.scope import InferDefaults, Model, Scope
@@ -23,19 +23,6 @@ from cuttlebone_abi import Cancelled, Completed, Envelope, ErrorCode, Failed, Js
 BOUND_S = 20.0
 
 
-class Deaf:
-    """An event sink that expects nothing."""
-
-    def progress(self, value: Json) -> None:
-        raise AssertionError(f"nobody emits here, but {value} came")
-
-    def token(self, text: str) -> None:
-        raise AssertionError(f"pieces of many generations would mix, but {text} came")
-
-    def waiting(self, cause: str) -> None:
-        raise AssertionError(f"the model is there, but a job waited for {cause}")
-
-
 @pytest.fixture
 def model() -> FakeModel:
     return FakeModel({"count": "one two three", "story": "once " * 30}, context_tokens=200)
@@ -49,12 +36,6 @@ def thread(model: FakeModel) -> Iterator[InferenceThread]:
     yield serving
     model.release()
     serving.stop()
-
-
-@pytest.fixture
-def grants(tmp_path: Path) -> Iterator[Grants]:
-    with Grants.resolve(tmp_path, []) as found:
-        yield found
 
 
 def scope(thread: InferenceThread, grants: Grants, *, granted: bool = True, **limits: int) -> Scope:

@@ -1,8 +1,5 @@
 """What `infer_many` keeps of its generations while others are under way, and what it takes over."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from commands.by_hand import (
@@ -14,6 +11,7 @@ from commands.by_hand import (
     finished,
     result,
 )
+from commands.deaf import Deaf
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.infer_many import carry_out_infer_many
 from cuttlebone.commands.scope import InferDefaults, Model, Scope
@@ -27,27 +25,7 @@ from cuttlebone_abi import (
     InferMany,
     InferManyDone,
     InferRequest,
-    Json,
 )
-
-
-class Deaf:
-    """An event sink that expects nothing."""
-
-    def progress(self, value: Json) -> None:
-        raise AssertionError(f"nobody emits here, but {value} came")
-
-    def token(self, text: str) -> None:
-        raise AssertionError(f"pieces of many generations would mix, but {text} came")
-
-    def waiting(self, cause: str) -> None:
-        raise AssertionError(f"the model is there, but a job waited for {cause}")
-
-
-@pytest.fixture
-def grants(tmp_path: Path) -> Iterator[Grants]:
-    with Grants.resolve(tmp_path, []) as found:
-        yield found
 
 
 def scope(generator: GeneratorByHand, grants: Grants, **limits: int) -> Scope:

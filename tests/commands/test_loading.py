@@ -1,8 +1,6 @@
 """Watchers of a job are told when it waits for its model: once for each command that does."""
 
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,11 +13,13 @@ from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.jobs.runner import run_job
 from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.settings import Limits
-from cuttlebone.testing import Commands, FakeModel, ScriptedGuest
+from cuttlebone.testing import FakeModel, ScriptedGuest
 from cuttlebone_abi import Completed, Envelope, Failed, Json, Signature
+from jobs.scripts import says
 
 BOUND_S = 20.0
 INFER: Json = {"cmd": "infer", "prompt": "x", "max_tokens": 1}
+DONE: Json = {"cmd": "done", "result": None}
 COMMANDS: list[Json] = [
     INFER,
     {
@@ -52,20 +52,8 @@ class Told:
         self.may_load.set()
 
 
-@pytest.fixture
-def grants(tmp_path: Path) -> Iterator[Grants]:
-    with Grants.resolve(tmp_path, []) as found:
-        yield found
-
-
 def run(commands: list[Json], generator: Generator, told: Told, grants: Grants) -> Envelope:
     """Run commands one after another as a job."""
-
-    def script(_guest: ScriptedGuest, _value: Json) -> Commands:
-        for command in commands:  # noqa: UP028  # a plain iterator takes no answers
-            yield command
-        yield {"cmd": "done", "result": None}
-
     scope = Scope(
         job="a-job",
         tenant="local",
@@ -74,7 +62,7 @@ def run(commands: list[Json], generator: Generator, told: Told, grants: Grants) 
         events=told,
         budget=Budget(Limits()),
     )
-    return run_job(ScriptedGuest(script), scope, Shapes(Signature()), None)
+    return run_job(ScriptedGuest(says(*commands, DONE)), scope, Shapes(Signature()), None)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

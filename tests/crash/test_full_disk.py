@@ -21,7 +21,7 @@ from cuttlebone.jobs.store_sqlite import SqliteJobStore
 from cuttlebone.testing import Script, ScriptedGuest
 from cuttlebone_abi import JobStatus, Json
 from hosts import BOUND_S, ended, scripted_host, until
-from jobs.store_machine import ENVELOPES
+from jobs.store_model import ENVELOPES
 from jobs.stores import accept, claimed
 
 Commands = Generator[Json | bytes, dict[str, Any], None]

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from rich.console import Console
+
 from cuttlebone.commands.budget import Budget
 from cuttlebone.files import Grants
 from cuttlebone.inference.thread import InferenceThread
@@ -127,7 +129,8 @@ def main() -> None:
     parser.add_argument("--isolation", type=Isolation, default=Isolation.PROCESS)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 32))
     options = parser.parse_args()
-    print(f"seed {options.seed}, {options.jobs} jobs, isolation {options.isolation}")  # noqa: T201  # for whoever started it
+    console = Console()
+    console.print(f"seed {options.seed}, {options.jobs} jobs, isolation {options.isolation}")
     endings: Counter[str] = Counter()
     with open_target(options.isolation) as target:
         fuzzer = Fuzzer(target, options.seed)
@@ -139,8 +142,8 @@ def main() -> None:
             check_code(outcome, number)
             endings[outcome.code if outcome.code in set(ErrorCode) else outcome.code[:20]] += 1
         end = Held.now()
-    print(dict(endings.most_common(20)))  # noqa: T201  # for whoever started it
-    print(f"half way: {warm}\nat the end: {end}")  # noqa: T201  # for whoever started it
+    console.print(dict(endings.most_common(20)))
+    console.print(f"half way: {warm}\nat the end: {end}")
     flat = (end.threads, end.descriptors, end.children) == (
         warm.threads,
         warm.descriptors,

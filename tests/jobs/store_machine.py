@@ -4,7 +4,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,33 +26,12 @@ from cuttlebone.jobs.job import Job, JobFilter, Priority
 from cuttlebone.jobs.journal import JournalEntry, JournalPart, digest
 from cuttlebone.jobs.store import JobStore
 from cuttlebone.settings import Limits
-from cuttlebone_abi import Cancelled, Completed, Envelope, Failure, JobStatus, Json, Usage
+from cuttlebone_abi import Envelope, JobStatus, Json
+from jobs.store_model import ENVELOPES, Model
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WAITING_MAX = 6
 BOUND_S = 3.0
-
-USAGE = Usage(tokens_in=1, tokens_out=2, duration_ms=3, model="m")
-ENVELOPES: tuple[Envelope, ...] = (
-    Completed(result={"big": 2**70}, usage=USAGE),
-    Cancelled(error=Failure(code="cancelled", message="enough"), usage=USAGE),
-)
-
-
-@dataclass(slots=True)
-class Model:
-    """What a store should hold of one job."""
-
-    job: Job
-    key: str | None
-    number: int
-    events: list[tuple[EventKind, Json]] = field(default_factory=list)
-    journal: list[JournalEntry] = field(default_factory=list)
-    parts: list[JournalPart] = field(default_factory=list)
-
-    def status(self, status: JobStatus, **more: Json) -> None:
-        self.job = replace(self.job, status=status)
-        self.events.append((EventKind.STATUS, {"status": status, **more}))
 
 
 class StoreMachine(RuleBasedStateMachine):
