@@ -12,7 +12,7 @@ from api.hosted import BOUND_S, SCRIPTS
 from cuttlebone.access import Quotas
 from cuttlebone.access.callers import LOCAL
 from cuttlebone.api.bodies import SubmissionBody
-from cuttlebone.api.intake import GROUPS_AT_ONCE, Intake
+from cuttlebone.api.intake import GROUP_MAX, GROUPS_AT_ONCE, Intake
 from cuttlebone.errors import CallerError, OperatorError, ProblemCode
 from cuttlebone.jobs.answers import Accepted
 from cuttlebone.jobs.job import JobFilter, Submission
@@ -85,6 +85,19 @@ def test_those_that_come_while_groups_are_under_way_are_the_next_group(service: 
     assert [answer.status_code for answer in answers] == [202] * 20
     assert len(service.find(JobFilter(limit=100))) == 20
     assert service.looks <= GROUPS_AT_ONCE + 2  # and not once for each
+
+
+def test_a_group_has_its_bound(service: Gated) -> None:
+    async def submit() -> list[Response]:
+        specs = ["echo"] * (GROUPS_AT_ONCE + GROUP_MAX + 1)
+        tasks = await under_way(service, Intake(service, Quotas(Settings())), specs)
+        service.go_on.set()
+        return await asyncio.gather(*tasks)
+
+    answers = asyncio.run(submit())
+
+    assert {answer.status_code for answer in answers} == {202}
+    assert service.looks == GROUPS_AT_ONCE + 2  # what waited was too much for one
 
 
 def test_one_that_is_refused_does_not_touch_the_others_of_its_group(service: Gated) -> None:
