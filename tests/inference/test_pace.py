@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuttlebone.inference.pace import BATCH_S_MAX, DECODE_BONUS, LONGER_AT_LEAST, Pace
+from cuttlebone.inference.pace import BATCH_S_MAX, DECODE_BONUS, FIRST_TOKENS, LONGER_AT_LEAST, Pace
 
 SECONDS = st.floats(1e-4, 0.02)
 
@@ -21,7 +21,7 @@ def learnt(fixed_s: float, each_s: float, prefill_s: float) -> Pace:
 
 
 def test_nothing_known_means_a_small_first_batch() -> None:
-    assert Pace().prefill_tokens(0, 1) == 32
+    assert Pace().prefill_tokens(0, 1) == FIRST_TOKENS
 
 
 @given(SECONDS, SECONDS, SECONDS, st.integers(0, 16))
@@ -91,7 +91,7 @@ def test_one_batch_in_which_the_machine_slept_changes_little() -> None:
 
 
 def test_a_fast_machine_fills_the_batch() -> None:
-    assert learnt(0.001, 0.000_01, 0.000_01).prefill_tokens(0, 1) == 512
+    assert learnt(0.001, 0.000_01, 0.000_01).prefill_tokens(0, 1) >= 512
 
 
 def test_before_any_prompt_its_tokens_count_as_generated_ones() -> None:

@@ -155,8 +155,6 @@ class StoreMachine(RuleBasedStateMachine):
             number=len(model.parts),
             command_sha256=digest(b"infer_many"),
             result=b'{"text":"x"}' * 20,
-            tokens_in=3,
-            tokens_out=2,
         )
         self.store.record_part(attempt, part)
         if self._runs(attempt):

@@ -76,7 +76,5 @@ ENTRY = JournalEntry(
     pieces=("a\n", "b"),
 )
 
-PART = JournalPart(
-    step=1, number=0, command_sha256="c", result=b'{"text":"a"}', tokens_in=5, tokens_out=6
-)
+PART = JournalPart(step=1, number=0, command_sha256="c", result=b'{"text":"a"}')
 """One generation of an `infer_many` that is the first step."""

@@ -10,6 +10,8 @@ DECODE_BONUS: Final = 0.5
 """What generations have of a batch's time beyond an equal share: decode goes before prefill."""
 SLOW_AT_MOST: Final = 4
 """A batch counts for at most so many times what was expected of it."""
+FIRST_TOKENS: Final = 32
+"""Prompt tokens of a batch while nothing is known."""
 DECODE_MEMORY: Final = 0.98
 """How much of what was known before counts after one more batch of generations alone."""
 PREFILL_MEMORY: Final = 0.8
@@ -49,26 +51,24 @@ class Pace:
         self._nn = self._nn * DECODE_MEMORY + decoding * decoding
         self._ns = self._ns * DECODE_MEMORY + decoding * seconds
 
-    def prefill_tokens(
-        self, decoding: int, prefilling: int, *, first: int = 32, most: int = 512
-    ) -> int:
+    def prefill_tokens(self, decoding: int, prefilling: int) -> int:
         """Prompt tokens for a batch with one token for each of `decoding` generations.
 
         Every sequence has an equal share of the time, and those that generate have half a one
         more: one prompt leaves a generation six tenths of its speed, and many prompts are not kept
         waiting by the first that is ready. Beside generations that may be none in one batch and
-        one in the next. `first` is the answer while nothing is known.
+        one in the next. How many fit into a batch at all is for others to say.
         """
         each_s = self._prefill_each_s or self._line()[1]
         if each_s <= 0:
-            return first
+            return FIRST_TOKENS
         alone_s = self._alone_s(decoding)
         by_time = max(BATCH_S_MAX - alone_s, alone_s * LONGER_AT_LEAST) / each_s
         if decoding:
             by_time = min(by_time, alone_s * prefilling / (decoding + DECODE_BONUS) / each_s)
         due = by_time + self._owed
-        tokens = min(most, int(due) if decoding else max(1, int(due)))
-        self._owed = min(max(due - tokens, 0.0), 1.0)
+        tokens = int(due) if decoding else max(1, int(due))
+        self._owed = max(due - tokens, 0.0)
         return tokens
 
     def _took_prompts(self, decoding: int, prefill_tokens: int, seconds: float) -> None:

@@ -64,8 +64,6 @@ class JournalPart:
     """Of the bytes of the whole command."""
     result: bytes
     """What it came to, an `InferResult` as JSON."""
-    tokens_in: int
-    tokens_out: int
 
 
 def digest(data: bytes) -> str:

@@ -84,8 +84,6 @@ class StepParts:
             number,
             self.command_sha256,
             dump_json(result),
-            tokens_in=result.tokens_in,
-            tokens_out=result.tokens_out,
         )
         self.record(part)
 

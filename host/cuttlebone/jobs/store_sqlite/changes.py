@@ -68,8 +68,8 @@ select number, :step, :command, :command_sha256, :event_sha256, :event, :reply, 
 :tokens_in, :tokens_out from jobs where id = :id and attempt = :attempt and status = 'running'
 """
 _RECORD_PART: Final = """
-insert into journal_parts (job, step, number, command_sha256, result, tokens_in, tokens_out)
-select number, :step, :number, :command_sha256, :result, :tokens_in, :tokens_out
+insert into journal_parts (job, step, number, command_sha256, result)
+select number, :step, :number, :command_sha256, :result
 from jobs where id = :id and attempt = :attempt and status = 'running'
 """
 _FORGET_PARTS: Final = """

@@ -146,8 +146,6 @@ def part_row(part: JournalPart) -> dict[str, Any]:
         "number": part.number,
         "command_sha256": part.command_sha256,
         "result": zlib.compress(part.result),
-        "tokens_in": part.tokens_in,
-        "tokens_out": part.tokens_out,
     }
 
 
@@ -158,8 +156,6 @@ def part_of(row: sqlite3.Row) -> JournalPart:
         number=row["number"],
         command_sha256=row["command_sha256"],
         result=zlib.decompress(row["result"]),
-        tokens_in=row["tokens_in"],
-        tokens_out=row["tokens_out"],
     )
 
 

@@ -140,8 +140,6 @@ create table journal_parts (
     number integer not null,
     command_sha256 text not null,
     result blob not null,
-    tokens_in integer not null,
-    tokens_out integer not null,
     primary key (job, step, number)
 ) strict, without rowid;
 """
