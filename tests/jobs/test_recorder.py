@@ -111,7 +111,7 @@ def _fails_to_keep(entry: JournalEntry) -> None:
     raise AssertionError(f"the step has not ended, but {entry} came")
 
 
-def test_a_part_says_of_which_command_it_is_and_what_it_cost() -> None:
+def test_a_part_says_of_which_command_it_is_and_what_it_came_to() -> None:
     (part,) = parts_of(MANY, 2, step=4)
 
     assert (part.step, part.number) == (4, 2)

@@ -88,8 +88,10 @@ class JobService:
         """Check a submission and begin to accept its job, or to find the one of the same request before.
 
         The specs are those that `refresh` saw last. What is returned waits until the job is
-        durable, so that many can be on their way at once. Both raise CallerError: unknown_spec, spec_unusable, schema_validation_failed, invalid_body for
-        a callback that is not allowed, queue_full, quota_exceeded, idempotency_mismatch, job_exists, stopping; and StoreUnavailable.
+        durable, so that many can be on their way at once. Both raise
+        CallerError: unknown_spec, spec_unusable, schema_validation_failed, invalid_body for a
+        callback that is not allowed, queue_full, quota_exceeded, idempotency_mismatch, job_exists,
+        stopping; and StoreUnavailable.
         """
         loaded = self._catalog.get(submission.spec)
         loaded.shapes.check_input(submission.input, f"the spec `{loaded.spec.name}`")
