@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cuttlebone.assembly import Host, Modules, open_host_with
-from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.endpoints.local import ResidentModels, ServedModel
 from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.jobs.job import Job
+from cuttlebone.job.job import Job
 from cuttlebone.settings import Settings
 from cuttlebone.testing import FakeModel, Script, ScriptedSandbox
 from cuttlebone_abi import Signature

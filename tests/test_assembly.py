@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cuttlebone.assembly import models_of
-from cuttlebone.inference.generation import Finished
+from cuttlebone.generation.outcome import Finished
 from cuttlebone.inference.llama import memory_needed
 from cuttlebone.inference.progress import Phase
 from cuttlebone.settings import Settings

@@ -9,29 +9,29 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from cuttlebone.endpoints.residency import MemoryBudget
-from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.callbacks.opening import open_callbacks
+from cuttlebone.endpoints.local import ResidentModels, ServedModel
+from cuttlebone.endpoints.memory import ModelMemory
+from cuttlebone.execution.housekeeping import Housekeeper, recover
+from cuttlebone.execution.queue import JobQueue
+from cuttlebone.execution.running_jobs import RunningJobs
+from cuttlebone.execution.threads import JobThreads
+from cuttlebone.execution.watchdog import Watchdog
+from cuttlebone.execution.worker import Worker
 from cuttlebone.inference.llama import load_model, memory_needed
 from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.jobs.answers import ModelStatus
-from cuttlebone.jobs.blocks import BlockRegistry
-from cuttlebone.jobs.callbacks.opening import open_callbacks
-from cuttlebone.jobs.catalog import Catalog, spec_files_in
-from cuttlebone.jobs.events import Watchers
-from cuttlebone.jobs.figures import watch_figures
-from cuttlebone.jobs.housekeeping import Housekeeper, recover
-from cuttlebone.jobs.queue import JobQueue
-from cuttlebone.jobs.running import RunningJobs
-from cuttlebone.jobs.service import JobService
-from cuttlebone.jobs.store import JobStore
-from cuttlebone.jobs.store_memory import MemoryJobStore
-from cuttlebone.jobs.store_sqlite import SqliteJobStore
-from cuttlebone.jobs.threads import JobThreads
-from cuttlebone.jobs.watchdog import Watchdog
-from cuttlebone.jobs.worker import Worker
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.sandbox import Block, Guest, GuestLimits, Layer, Sandbox
+from cuttlebone.service.answers import ModelStatus
+from cuttlebone.service.host_metrics import watch_figures
+from cuttlebone.service.job_service import JobService
 from cuttlebone.settings import Settings
+from cuttlebone.specs.block_registry import BlockRegistry
+from cuttlebone.specs.catalog import Catalog, spec_files_in
+from cuttlebone.store.jobs import JobStore
+from cuttlebone.store.memory.jobs import MemoryJobStore
+from cuttlebone.store.sqlite import SqliteJobStore
+from cuttlebone.store.watchers import Watchers
 
 
 class Modules(Protocol):
@@ -203,7 +203,7 @@ def _spec_lister(
 def models_of(settings: Settings) -> ResidentModels:
     """The models of a host, one for all roles that name the same file. Nothing is loaded yet."""
     bound = settings.models_memory_bytes
-    budget = None if bound is None else MemoryBudget(bound)
+    budget = None if bound is None else ModelMemory(bound)
     roles: dict[Path, list[str]] = {}
     for role, path in sorted(settings.models.items()):
         roles.setdefault(path.resolve(), []).append(role)
@@ -218,7 +218,7 @@ def models_of(settings: Settings) -> ResidentModels:
 
 
 def _thread(
-    name: str, file: Path, settings: Settings, budget: MemoryBudget | None
+    name: str, file: Path, settings: Settings, budget: ModelMemory | None
 ) -> InferenceThread:
     if budget is None:
         return InferenceThread(partial(load_model, file, settings), name=name)

@@ -1,7 +1,7 @@
 """All errors that cross a module's border, sorted by who must act.
 
 The guest or its author: CommandError, JobError, Interrupted, BlockRefused. The caller of the API:
-CallerError. The operator: OperatorError. Anything else is a bug of ours, and only the last
+CallerError. The operator: OperatorError, and StoreUnavailable until there is room again. Anything else is a bug of ours, and only the last
 resort of a thread may catch it.
 """
 
@@ -105,3 +105,7 @@ class CallerError(Exception):
 
 class OperatorError(Exception):
     """The host cannot do what its operator set up; the message says what, where and what to do."""
+
+
+class StoreUnavailable(Exception):
+    """The store cannot be written: a full disk, an I/O error. Nothing of the request was kept."""

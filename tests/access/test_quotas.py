@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from cuttlebone.access import LOCAL, Caller, Quotas, Scope
+from cuttlebone.access import LOCAL, Caller, Quotas, TokenScope
 from cuttlebone.access.quotas import STORED_BYTES_KNOWN_S
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.settings import Settings
@@ -21,7 +21,7 @@ class Clock:
 
 
 def caller(name: str, tenant: str = "x") -> Caller:
-    return Caller(name, tenant, frozenset(Scope))
+    return Caller(name, tenant, frozenset(TokenScope))
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.access import Scope, TokenFile
+from cuttlebone.access import TokenFile, TokenScope
 from cuttlebone.access.tokens import FILE_BYTES_MAX, SECRET_BYTES, TOKENS_MAX
 from cuttlebone.errors import OperatorError
 
-READ = frozenset({Scope.READ})
+READ = frozenset({TokenScope.READ})
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from api.hosted import BOUND_S, SCRIPTS, Api, served
 from api.raw import GET
-from cuttlebone.api.bounds import Bounds
+from cuttlebone.api.connection_limits import ConnectionLimits
 from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Json
 
@@ -19,7 +19,7 @@ LARGE = "x" * (900 << 10)
 
 
 @contextmanager
-def bounded(folder: Path, bounds: Bounds) -> Iterator[Api]:
+def bounded(folder: Path, bounds: ConnectionLimits) -> Iterator[Api]:
     with served(folder, {**SCRIPTS, "talk": talk}, bounds=bounds, body_bytes_max=1 << 20) as api:
         yield api
 

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import httpx
 
-from cuttlebone.access import Door, Quotas
+from cuttlebone.access import Authenticator, Quotas
 from cuttlebone.api import HttpServer, create_app, listen
-from cuttlebone.api.bounds import Bounds
+from cuttlebone.api.connection_limits import ConnectionLimits
 from cuttlebone.api.dependencies import subscribers_of
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.assembly import Host, Modules
-from cuttlebone.endpoints.resident import ResidentModels
+from cuttlebone.endpoints.local import ResidentModels
 from cuttlebone.testing import Commands, Script, ScriptedGuest
 from cuttlebone_abi import Json, Signature
 from hosts import scripted_host
@@ -133,9 +133,9 @@ def served(
     signature: Signature | None = None,
     on_token: Callable[[str], bool] | None = None,
     port: int = 0,
-    door: Door | None = None,
+    authenticator: Authenticator | None = None,
     body_bytes_max: int = BODY_BYTES_MAX,
-    bounds: Bounds | None = None,
+    bounds: ConnectionLimits | None = None,
     sandbox: Modules | None = None,
     **settings: object,
 ) -> Iterator[Api]:
@@ -155,7 +155,7 @@ def served(
             host.service,
             version=VERSION,
             body_bytes_max=body_bytes_max,
-            door=door,
+            authenticator=authenticator,
             quotas=Quotas(host.settings),
         )
         server = HttpServer(app, listener, grace_s=2, bounds=bounds)

@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 from api.hosted import SCRIPTS, Api, served
-from cuttlebone.access import Door, Scope, TokenFile
+from cuttlebone.access import Authenticator, TokenFile, TokenScope
 from cuttlebone.errors import ProblemCode
-from cuttlebone.jobs.job import Submission
+from cuttlebone.job.job import Submission
 
-ALL = frozenset(Scope)
+ALL = frozenset(TokenScope)
 BODY = {"spec": "echo", "input": 1}
 
 
@@ -27,12 +27,12 @@ def guarded(folder: Path, **settings: object) -> Iterator[tuple[Api, TokenFile]]
     tokens = TokenFile(folder / "state")
     specs = folder / "specs"
     specs.mkdir()
-    with served(specs, SCRIPTS, door=Door(tokens), **settings) as api:  # type: ignore[arg-type]  # settings of many types
+    with served(specs, SCRIPTS, authenticator=Authenticator(tokens), **settings) as api:  # type: ignore[arg-type]  # settings of many types
         yield api, tokens
 
 
 def client(
-    api: Api, tokens: TokenFile, name: str, tenant: str = "local", *scopes: Scope
+    api: Api, tokens: TokenFile, name: str, tenant: str = "local", *scopes: TokenScope
 ) -> httpx.Client:
     """A client with a token of its own."""
     secret = tokens.add(name, tenant=tenant, scopes=frozenset(scopes) or ALL)
@@ -105,7 +105,9 @@ def test_a_running_host_notices_a_new_token_and_its_end(tmp_path: Path) -> None:
 
 
 def test_a_host_that_others_reach_serves_nobody_once_its_tokens_are_gone(tmp_path: Path) -> None:
-    with served(tmp_path, door=Door(TokenFile(tmp_path / "none"), local=False)) as api:
+    with served(
+        tmp_path, authenticator=Authenticator(TokenFile(tmp_path / "none"), local=False)
+    ) as api:
         refused(api.http.get("/v1/jobs"), 401, ProblemCode.UNAUTHENTICATED)
 
 
@@ -118,24 +120,28 @@ def test_a_damaged_file_of_tokens_lets_nobody_in(tmp_path: Path) -> None:
 
 
 OPERATIONS = {
-    Scope.SUBMIT: [("POST", "/v1/jobs"), ("PUT", "/v1/jobs/a-job-of-mine")],
-    Scope.READ: [
+    TokenScope.SUBMIT: [("POST", "/v1/jobs"), ("PUT", "/v1/jobs/a-job-of-mine")],
+    TokenScope.READ: [
         ("GET", "/v1/jobs"), ("GET", "/v1/jobs/x"), ("GET", "/v1/jobs/x/events"),
         ("GET", "/v1/jobs/x/result"), ("GET", "/v1/jobs/x/journal"), ("GET", "/v1/specs"),
         ("GET", "/v1/specs/echo"), ("GET", "/v1/models"), ("GET", "/v1/blocks"),
         ("GET", f"/v1/blocks/{'0' * 64}"),
     ],
-    Scope.CANCEL: [("POST", "/v1/jobs/x/cancel"), ("DELETE", "/v1/jobs/x")],
-    Scope.ADMIN: [("PUT", f"/v1/blocks/{'0' * 64}"), ("DELETE", f"/v1/blocks/{'0' * 64}")],
+    TokenScope.CANCEL: [("POST", "/v1/jobs/x/cancel"), ("DELETE", "/v1/jobs/x")],
+    TokenScope.ADMIN: [("PUT", f"/v1/blocks/{'0' * 64}"), ("DELETE", f"/v1/blocks/{'0' * 64}")],
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("scope", Scope)
-def test_a_token_does_what_its_scope_says_and_nothing_else(tmp_path: Path, scope: Scope) -> None:
+@pytest.mark.parametrize("scope", TokenScope)
+def test_a_token_does_what_its_scope_says_and_nothing_else(
+    tmp_path: Path, scope: TokenScope
+) -> None:
     with guarded(tmp_path) as (api, tokens), client(api, tokens, "one", "t", scope) as http:
         for needed, paths in OPERATIONS.items():
             for method, path in paths:
-                answer = http.request(method, path, json=BODY if needed is Scope.SUBMIT else None)
+                answer = http.request(
+                    method, path, json=BODY if needed is TokenScope.SUBMIT else None
+                )
                 if needed is scope:
                     assert answer.status_code not in {401, 403}, (method, path)
                 else:

@@ -9,7 +9,7 @@ import pytest
 
 from api.hosted import Api, Gate, served
 from api.raw import connected, rest
-from cuttlebone.jobs.blocks import BLOCK_BYTES_MAX
+from cuttlebone.specs.block_registry import BLOCK_BYTES_MAX
 from hosts import SPEC
 
 WASM = {"Content-Type": "application/wasm"}

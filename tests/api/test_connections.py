@@ -14,8 +14,8 @@ from api.bounded import answered, bounded, open_connections, scrape, until_open
 from api.hosted import BOUND_S, Api, served
 from api.raw import connected, rest
 from cuttlebone.api import HttpServer, create_app, listen_unix
-from cuttlebone.api.bounds import (
-    Bounds,
+from cuttlebone.api.connection_limits import (
+    ConnectionLimits,
     connections_possible,
     raise_open_files,
 )
@@ -30,7 +30,9 @@ PLACES = 3
 def full(tmp_path: Path) -> Iterator[tuple[Api, list[socket.socket]]]:
     """A host whose connections are all taken, and these."""
     with (
-        bounded(tmp_path, Bounds(connections=PLACES, keep_alive_s=60, head_s=BOUND_S)) as api,
+        bounded(
+            tmp_path, ConnectionLimits(connections=PLACES, keep_alive_s=60, head_s=BOUND_S)
+        ) as api,
         ExitStack() as stack,
     ):
         taken = [stack.enter_context(connected(api)) for _ in range(PLACES)]
@@ -99,7 +101,7 @@ def test_open_and_refused_connections_are_counted(full: tuple[Api, list[socket.s
 
 def test_what_comes_beyond_those_that_are_told_is_cut(tmp_path: Path) -> None:
     with (
-        bounded(tmp_path, Bounds(connections=1, turned_away=1, linger_s=BOUND_S)) as api,
+        bounded(tmp_path, ConnectionLimits(connections=1, turned_away=1, linger_s=BOUND_S)) as api,
         connected(api) as first,
     ):
         assert answered(first).startswith(b"HTTP/1.1 200 ")
@@ -110,7 +112,7 @@ def test_what_comes_beyond_those_that_are_told_is_cut(tmp_path: Path) -> None:
 
 def test_one_that_was_told_and_stays_is_cut_soon(tmp_path: Path) -> None:
     with (
-        bounded(tmp_path, Bounds(connections=1, turned_away=1, linger_s=0.1)) as api,
+        bounded(tmp_path, ConnectionLimits(connections=1, turned_away=1, linger_s=0.1)) as api,
         connected(api) as first,
         connected(api) as told,
     ):
@@ -130,7 +132,7 @@ def test_the_bound_holds_on_a_unix_socket(tmp_path: Path) -> None:
     with served(tmp_path / "specs") as api, listen_unix(path) as listener:
         app = create_app(api.host.service, version="0", body_bytes_max=1)
         with (
-            HttpServer(app, listener, grace_s=1, bounds=Bounds(connections=1)),
+            HttpServer(app, listener, grace_s=1, bounds=ConnectionLimits(connections=1)),
             ExitStack() as all_,
         ):
             clients = [all_.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(2)]
@@ -162,7 +164,10 @@ def test_a_host_may_open_as_many_files_as_it_is_let() -> None:
 
 
 def test_an_idle_connection_is_closed_after_its_time(tmp_path: Path) -> None:
-    with bounded(tmp_path, Bounds(keep_alive_s=1, head_s=BOUND_S)) as api, connected(api) as client:
+    with (
+        bounded(tmp_path, ConnectionLimits(keep_alive_s=1, head_s=BOUND_S)) as api,
+        connected(api) as client,
+    ):
         assert answered(client).startswith(b"HTTP/1.1 200 ")
         assert answered(client).startswith(b"HTTP/1.1 200 ")
 
@@ -170,4 +175,4 @@ def test_an_idle_connection_is_closed_after_its_time(tmp_path: Path) -> None:
 
 
 def test_the_time_of_an_idle_connection_is_what_is_documented() -> None:
-    assert Bounds().keep_alive_s == 5
+    assert ConnectionLimits().keep_alive_s == 5

@@ -16,7 +16,7 @@ from api.hosted import BOUND_S, Api
 from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.api.problems import KINDS
 from cuttlebone.assembly import open_host_with
-from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.endpoints.local import ResidentModels, ServedModel
 from cuttlebone.errors import ProblemCode
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.sandbox import Sandbox

@@ -15,12 +15,12 @@ from api.hosted import BOUND_S, SCRIPTS, Api, Gate, served
 from cuttlebone.api.following import event_stream
 from cuttlebone.api.resources import Health
 from cuttlebone.api.subscribers import Subscribers
-from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.endpoints.local import ResidentModels, ServedModel
 from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.jobs.events import JobEvent
-from cuttlebone.jobs.job import Submission
-from cuttlebone.jobs.service import JobService
+from cuttlebone.job.events import JobEvent
+from cuttlebone.job.job import Submission
+from cuttlebone.service.job_service import JobService
 from cuttlebone.testing import Commands, FakeModel, ScriptedGuest
 from cuttlebone_abi import Json, load_json
 

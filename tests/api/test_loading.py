@@ -11,7 +11,7 @@ from typing import Final
 import httpx
 
 from api.hosted import BOUND_S, SCRIPTS, Api, served
-from cuttlebone.api.bounds import Bounds
+from cuttlebone.api.connection_limits import ConnectionLimits
 from cuttlebone.sandbox import Block, Guest, GuestLimits, Layer
 from cuttlebone.testing import ScriptedSandbox
 from hosts import write_spec
@@ -75,7 +75,7 @@ def add_slow_spec(folder: Path) -> None:
 def compiling(folder: Path) -> Iterator[tuple[Api, SlowCompiler, ThreadPoolExecutor]]:
     compiler = SlowCompiler()
     with (
-        served(folder, sandbox=compiler, bounds=Bounds(loading=LOADING)) as api,
+        served(folder, sandbox=compiler, bounds=ConnectionLimits(loading=LOADING)) as api,
         ThreadPoolExecutor(SHARED_THREADS + 10) as clients,
     ):
         try:

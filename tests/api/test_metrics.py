@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from api.hosted import Api, served
-from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.endpoints.local import ResidentModels, ServedModel
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.metrics import OTHER, SPECS_NAMED_MAX, HostMetrics
 from cuttlebone.testing import Commands, FakeModel, ScriptedGuest

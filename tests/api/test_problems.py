@@ -13,13 +13,12 @@ import structlog
 from api.hosted import BOUND_S, Api, served, spin
 from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.api.problems import KINDS
-from cuttlebone.errors import ProblemCode
-from cuttlebone.jobs.answers import Accepted
-from cuttlebone.jobs.events import JobEvent
-from cuttlebone.jobs.job import Submission
-from cuttlebone.jobs.service import JobService
-from cuttlebone.jobs.store import StoreUnavailable
+from cuttlebone.errors import ProblemCode, StoreUnavailable
+from cuttlebone.job.events import JobEvent
+from cuttlebone.job.job import Submission
 from cuttlebone.metrics import HostMetrics
+from cuttlebone.service.answers import Accepted
+from cuttlebone.service.job_service import JobService
 from cuttlebone_abi import Signature, parse_type
 from hosts import write_spec
 

@@ -9,7 +9,7 @@ import pytest
 
 from api.hosted import Api, served
 from api.raw import GET, connected, rest, sent
-from cuttlebone.api.bounds import HEAD_S_MAX, Bounds
+from cuttlebone.api.connection_limits import HEAD_S_MAX, ConnectionLimits
 from cuttlebone.api.protocol import HEAD_BYTES_MAX, HEADERS_MAX
 
 LAST = b"Connection: close\r\n\r\n"
@@ -28,7 +28,7 @@ def head_of(size: int) -> bytes:
 @contextmanager
 def impatient(folder: Path) -> Iterator[Api]:
     """Serve a host that waits only a little for a head."""
-    with served(folder, bounds=Bounds(head_s=0.2)) as api:
+    with served(folder, bounds=ConnectionLimits(head_s=0.2)) as api:
         yield api
 
 
@@ -90,7 +90,7 @@ def test_a_body_does_not_count_as_head(api: Api) -> None:
 
 
 def test_the_time_for_a_head_is_what_is_documented() -> None:
-    assert Bounds().head_s == HEAD_S_MAX == 5
+    assert ConnectionLimits().head_s == HEAD_S_MAX == 5
 
 
 def test_a_connection_that_says_nothing_is_ended(tmp_path: Path) -> None:

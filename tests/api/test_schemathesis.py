@@ -15,7 +15,7 @@ from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from api.hosted import SCRIPTS, served
-from cuttlebone.access import Door, Scope, TokenFile
+from cuttlebone.access import Authenticator, TokenFile, TokenScope
 from cuttlebone.settings import Settings
 from cuttlebone_abi import Json
 
@@ -65,11 +65,11 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Schema]:
     """The document of a host that asks for a token."""
     folder = tmp_path_factory.mktemp("schemathesis")
     tokens = TokenFile(folder / "state")
-    secret = tokens.add("tester", tenant="local", scopes=frozenset(Scope))
+    secret = tokens.add("tester", tenant="local", scopes=frozenset(TokenScope))
     with served(
         folder,
         SCRIPTS,
-        door=Door(tokens),
+        authenticator=Authenticator(tokens),
         body_bytes_max=Settings().body_bytes_max,
         token_requests_per_s_max=100_000,
     ) as api:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from api.hosted import VERSION, Api, served
-from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.endpoints.local import ResidentModels, ServedModel
 from cuttlebone.errors import OperatorError
 from cuttlebone.inference.model import Model
 from cuttlebone.inference.progress import Report

@@ -8,7 +8,7 @@ import pytest
 
 from api.hosted import BOUND_S, Api, Gate, served, spin
 from cuttlebone.api.bodies import SECONDS_MAX
-from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.endpoints.local import ResidentModels, ServedModel
 from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.testing import FakeModel

@@ -12,13 +12,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bare_llama import Bare, Locked, silence
-from cuttlebone.inference.generation import (
-    FailedGeneration,
-    Generation,
-    GenerationRequest,
-    Piece,
-    Turn,
-)
+from cuttlebone.generation.outcome import FailedGeneration, Piece
+from cuttlebone.generation.request import GenerationRequest, Turn
+from cuttlebone.generation.ticket import Generation
 from cuttlebone.inference.llama import LlamaOptions
 from cuttlebone.inference.llama.loading import tried_options
 from cuttlebone.inference.sequence import BatchLimits

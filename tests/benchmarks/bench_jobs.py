@@ -25,10 +25,10 @@ import structlog
 import wasmtime
 
 from cuttlebone.assembly import open_host
-from cuttlebone.jobs.job import Job, JobFilter, Submission, now
-from cuttlebone.jobs.store_sqlite import SqliteJobStore
-from cuttlebone.jobs.store_sqlite.rows import COLUMNS
+from cuttlebone.job.job import Job, JobFilter, Submission, now
 from cuttlebone.settings import Isolation, Limits, Settings
+from cuttlebone.store.sqlite import SqliteJobStore
+from cuttlebone.store.sqlite.rows import COLUMNS
 from cuttlebone_abi import JobStatus
 from http_load import Load, health_p99_ms, submit_all
 from report import Row, at_most, run_benchmark
@@ -204,8 +204,8 @@ _RSS: Final = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from cuttlebone.jobs.job import JobFilter
-from cuttlebone.jobs.store_sqlite import SqliteJobStore
+from cuttlebone.job.job import JobFilter
+from cuttlebone.store.sqlite import SqliteJobStore
 
 store = SqliteJobStore(Path(sys.argv[1]))
 for _ in range(20):

@@ -17,8 +17,8 @@ import structlog
 import wasmtime
 
 from cuttlebone.assembly import Host, open_host_with
-from cuttlebone.endpoints.resident import ResidentModels
-from cuttlebone.jobs.job import Submission
+from cuttlebone.endpoints.local import ResidentModels
+from cuttlebone.job.job import Submission
 from cuttlebone.sandbox import Block, GuestLimits, Sandbox
 from cuttlebone.sandbox.engine import new_engine
 from cuttlebone.settings import Isolation, Settings
@@ -214,4 +214,4 @@ def children(process: int) -> set[int]:
 
 if __name__ == "__main__":
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    run_benchmark("Steps and jobs", measure)
+    run_benchmark("StepJournal and jobs", measure)

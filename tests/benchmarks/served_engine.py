@@ -12,15 +12,16 @@ from pathlib import Path
 import wasmtime
 
 from cuttlebone.commands.budget import Budget
-from cuttlebone.commands.scope import InferDefaults, Model, Scope
+from cuttlebone.commands.scope import JobScope, Model
+from cuttlebone.execution.runner import run_job
 from cuttlebone.files import Grants, HandleTable
 from cuttlebone.inference.llama import LlamaModel, LlamaOptions
 from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.jobs.runner import run_job
-from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.sandbox import GuestLimits, Sandbox
 from cuttlebone.settings import Isolation, Limits
+from cuttlebone.specs.infer_defaults import InferDefaults
+from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone_abi import Completed, Json, Signature
 
 BLOCK = Path(__file__).parent.parent / "guests" / "say_input.wat"
@@ -46,7 +47,7 @@ class Served:
         return len(prompts) * tokens / (time.perf_counter() - begun_s)
 
     def _job(self, prompt: str, tokens: int) -> None:
-        scope = Scope(
+        scope = JobScope(
             job=prompt,
             tenant=str(time.perf_counter_ns()),  # nothing is found in the cache
             files=HandleTable(self._grants, handles_max=1, window_bytes_max=4),
@@ -56,7 +57,7 @@ class Served:
         )
         command = {"cmd": "infer", "prompt": prompt, "raw": True, "max_tokens": tokens}
         with closing(self._sandbox.open_guest(self._block, GuestLimits())) as guest:
-            envelope = run_job(guest, scope, Shapes(Signature()), command)
+            envelope = run_job(guest, scope, IoSchemas(Signature()), command)
         if not isinstance(envelope, Completed) or envelope.usage.tokens_out != tokens:
             raise AssertionError(f"a job did not generate {tokens} tokens: {envelope}")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import wasmtime
 
-from blocks.wat_blocks import block_folder, infer, write_case
+from authoring.wat_blocks import block_folder, infer, write_case
 from cli.conftest import Cli, Terminal
 from cuttlebone_abi import Json
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Cli
-from cuttlebone.access import Scope, TokenFile
-from cuttlebone.cli.diagnosis import Finding, Verdict, diagnose
-from cuttlebone.jobs.callbacks.message import own_secrets
-from cuttlebone.jobs.store_sqlite import SqliteJobStore
+from cuttlebone.access import TokenFile, TokenScope
+from cuttlebone.callbacks.message import own_secrets
+from cuttlebone.cli.diagnosis import Diagnosis, Severity, diagnose
 from cuttlebone.settings import Isolation, Settings
+from cuttlebone.store.sqlite import SqliteJobStore
 from cuttlebone_abi import Json
 
 THREAD = Isolation.THREAD
@@ -27,8 +27,8 @@ def settings_in(folder: Path, specs: Path, **stated: object) -> Settings:
     return Settings.model_validate({**usual, **stated})
 
 
-def to_mend(settings: Settings) -> list[Finding]:
-    found = [one for one in diagnose(settings) if one.verdict is Verdict.MEND]
+def to_mend(settings: Settings) -> list[Diagnosis]:
+    found = [one for one in diagnose(settings) if one.verdict is Severity.MEND]
     assert all(one.advice for one in found)
     return found
 
@@ -69,8 +69,8 @@ def test_a_layer_that_is_off_matters_where_all_are_required(specs: Path, tmp_pat
         for one in diagnose(settings_in(tmp_path, specs, isolation=Isolation.REQUIRE))
         if one.area == "isolation"
     }
-    assert ("process", Verdict.FINE) in verdicts
-    assert not [layer for layer, verdict in verdicts if verdict is Verdict.NOTE]
+    assert ("process", Severity.FINE) in verdicts
+    assert not [layer for layer, verdict in verdicts if verdict is Severity.NOTE]
 
 
 def test_a_spec_with_a_fault_is_shown(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_tokens_are_counted_and_a_file_that_others_may_read_is_shown(
 ) -> None:
     settings = settings_in(tmp_path, specs)
     tokens = TokenFile(tmp_path / "state")
-    tokens.add("agent", tenant="local", scopes=frozenset({Scope.READ}))
+    tokens.add("agent", tenant="local", scopes=frozenset({TokenScope.READ}))
     assert "1 tokens" in "".join(one.what for one in diagnose(settings))
     tokens.path.chmod(0o644)
     (found,) = to_mend(settings)

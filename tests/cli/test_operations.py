@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.jobs.store_sqlite import SqliteJobStore
 from cuttlebone.settings import Settings
-from jobs.stores import accept
+from cuttlebone.store.sqlite import SqliteJobStore
+from store.stores import accept
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "operations.md").read_text()

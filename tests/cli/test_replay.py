@@ -8,9 +8,9 @@ import pytest
 from cli.blocks import block
 from cli.conftest import Cli
 from cuttlebone.assembly import open_host
-from cuttlebone.jobs.job import Submission
-from cuttlebone.jobs.store_sqlite import recorded_in
+from cuttlebone.job.job import Submission
 from cuttlebone.settings import Isolation, Settings
+from cuttlebone.store.sqlite import recorded_in
 from cuttlebone_abi import Json
 from hosts import ended
 

@@ -4,15 +4,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from cuttlebone.inference.generation import (
-    CancelAsked,
-    FailedGeneration,
-    Finished,
-    Generation,
-    GenerationRequest,
-    Outcome,
-    VerdictGiven,
-)
+from cuttlebone.generation.outcome import FailedGeneration, Finished, Outcome
+from cuttlebone.generation.request import GenerationRequest
+from cuttlebone.generation.ticket import CancelAsked, Generation, VerdictGiven
 from cuttlebone.inference.prompts import TokenCounter
 from cuttlebone_abi import ErrorCode, Finish, InferResult
 

@@ -9,6 +9,9 @@ from commands.infer_bench import Bench
 from cuttlebone.files import Grants
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.testing import FakeModel
+from job_scopes import scope_of, told
+
+__all__ = ["bench", "grants", "model", "scope_of", "thread", "told"]
 
 
 @pytest.fixture

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 from cuttlebone.commands.budget import Budget
-from cuttlebone.commands.scope import InferDefaults, Model, Scope
+from cuttlebone.commands.scope import JobScope, Model
+from cuttlebone.execution.runner import run_job
 from cuttlebone.files import Grants, HandleTable
 from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.jobs.runner import run_job
-from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.settings import Limits
+from cuttlebone.specs.infer_defaults import InferDefaults
+from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import (
     Envelope,
@@ -44,8 +45,8 @@ class Bench:
         self.told = Told()
         self.events: list[dict[str, Any]] = []
 
-    def scope(self, *, defaults: InferDefaults | None = None, **limits: int) -> Scope:
-        return Scope(
+    def scope(self, *, defaults: InferDefaults | None = None, **limits: int) -> JobScope:
+        return JobScope(
             job="a-job",
             tenant="local",
             files=HandleTable(self._grants, handles_max=1, window_bytes_max=4),
@@ -57,7 +58,7 @@ class Bench:
     def run(
         self,
         command: dict[str, Any],
-        scope: Scope | None = None,
+        scope: JobScope | None = None,
         *,
         times: int = 1,
         on_token: Callable[[str], bool] | None = None,
@@ -68,7 +69,7 @@ class Bench:
             yield {"cmd": "done", "result": None}
 
         guest = ScriptedGuest(script, on_token=on_token)
-        return run_job(guest, scope or self.scope(), Shapes(Signature()), None)
+        return run_job(guest, scope or self.scope(), IoSchemas(Signature()), None)
 
 
 def failure(envelope: Envelope) -> tuple[str, str]:

@@ -9,14 +9,15 @@ import pytest
 from commands.deaf import Deaf
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.infer_many import REQUESTS_MAX
-from cuttlebone.commands.scope import InferDefaults, Model, Scope
+from cuttlebone.commands.scope import JobScope, Model
 from cuttlebone.errors import JobError, OperatorError
+from cuttlebone.execution.runner import run_job
 from cuttlebone.files import Grants, HandleTable
 from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.jobs.runner import run_job
-from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.settings import Limits
+from cuttlebone.specs.infer_defaults import InferDefaults
+from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone.testing import Commands, FakeModel, ScriptedGuest
 from cuttlebone_abi import Cancelled, Completed, Envelope, ErrorCode, Failed, Json, Signature
 
@@ -38,8 +39,10 @@ def thread(model: FakeModel) -> Iterator[InferenceThread]:
     serving.stop()
 
 
-def scope(thread: InferenceThread, grants: Grants, *, granted: bool = True, **limits: int) -> Scope:
-    return Scope(
+def scope(
+    thread: InferenceThread, grants: Grants, *, granted: bool = True, **limits: int
+) -> JobScope:
+    return JobScope(
         job="a-job",
         tenant="local",
         files=HandleTable(grants, handles_max=1, window_bytes_max=4),
@@ -49,7 +52,7 @@ def scope(thread: InferenceThread, grants: Grants, *, granted: bool = True, **li
     )
 
 
-def run(command: dict[str, Any], scope: Scope) -> tuple[dict[str, Any], Envelope]:
+def run(command: dict[str, Any], scope: JobScope) -> tuple[dict[str, Any], Envelope]:
     """Run one command as a job; answer its event, if there was one, and the envelope."""
     events: list[dict[str, Any]] = [{}]
 
@@ -58,7 +61,7 @@ def run(command: dict[str, Any], scope: Scope) -> tuple[dict[str, Any], Envelope
         yield {"cmd": "done", "result": None}
 
     guest = ScriptedGuest(script, on_token=lambda _piece: True)
-    envelope = run_job(guest, scope, Shapes(Signature()), None)
+    envelope = run_job(guest, scope, IoSchemas(Signature()), None)
     return events[-1], envelope
 
 
@@ -183,7 +186,7 @@ def test_a_cancelled_job_ends_all_its_generations(
 
     canceller = threading.Thread(target=cancel_when_held)
     canceller.start()
-    envelope = run_job(ScriptedGuest(script), cancelled, Shapes(Signature()), None)
+    envelope = run_job(ScriptedGuest(script), cancelled, IoSchemas(Signature()), None)
     canceller.join(BOUND_S)
 
     assert isinstance(envelope, Cancelled)
@@ -239,7 +242,7 @@ class Listening(Deaf):
         """Drop it."""
 
 
-def quiet(scope: Scope) -> Scope:
+def quiet(scope: JobScope) -> JobScope:
     """The scope, with watchers that take pieces."""
     scope.events = Listening()
     return scope

@@ -14,10 +14,11 @@ from commands.by_hand import (
 from commands.deaf import Deaf
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.infer_many import carry_out_infer_many
-from cuttlebone.commands.scope import InferDefaults, Model, Scope
+from cuttlebone.commands.scope import JobScope, Model
 from cuttlebone.errors import CommandError, JobError
 from cuttlebone.files import Grants, HandleTable
 from cuttlebone.settings import Limits
+from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone_abi import (
     ErrorCode,
     Finish,
@@ -28,8 +29,8 @@ from cuttlebone_abi import (
 )
 
 
-def scope(generator: GeneratorByHand, grants: Grants, **limits: int) -> Scope:
-    return Scope(
+def scope(generator: GeneratorByHand, grants: Grants, **limits: int) -> JobScope:
+    return JobScope(
         job="a-job",
         tenant="local",
         files=HandleTable(grants, handles_max=1, window_bytes_max=4),

@@ -5,17 +5,18 @@ import threading
 import pytest
 
 from cuttlebone.commands.budget import Budget
-from cuttlebone.commands.scope import Generator, InferDefaults, Model, Scope
-from cuttlebone.endpoints.resident import Unserved
+from cuttlebone.commands.scope import Generator, JobScope, Model
+from cuttlebone.endpoints.local import Unserved
+from cuttlebone.execution.runner import run_job
 from cuttlebone.files import Grants, HandleTable
 from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.jobs.runner import run_job
-from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.settings import Limits
+from cuttlebone.specs.infer_defaults import InferDefaults
+from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone.testing import FakeModel, ScriptedGuest
 from cuttlebone_abi import Completed, Envelope, Failed, Json, Signature
-from jobs.scripts import says
+from execution.scripts import says
 
 BOUND_S = 20.0
 INFER: Json = {"cmd": "infer", "prompt": "x", "max_tokens": 1}
@@ -54,7 +55,7 @@ class Told:
 
 def run(commands: list[Json], generator: Generator, told: Told, grants: Grants) -> Envelope:
     """Run commands one after another as a job."""
-    scope = Scope(
+    scope = JobScope(
         job="a-job",
         tenant="local",
         files=HandleTable(grants, handles_max=1, window_bytes_max=4),
@@ -62,7 +63,7 @@ def run(commands: list[Json], generator: Generator, told: Told, grants: Grants) 
         events=told,
         budget=Budget(Limits()),
     )
-    return run_job(ScriptedGuest(says(*commands, DONE)), scope, Shapes(Signature()), None)
+    return run_job(ScriptedGuest(says(*commands, DONE)), scope, IoSchemas(Signature()), None)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

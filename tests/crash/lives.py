@@ -12,8 +12,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
-from cuttlebone.jobs.store_sqlite.reading import FILE_NAME
-from cuttlebone.jobs.store_sqlite.schema import connect
+from cuttlebone.store.sqlite.reading import FILE_NAME
+from cuttlebone.store.sqlite.schema import connect
 
 START_S_MAX: Final = 180
 TESTS: Final = Path(__file__).parents[1]

@@ -10,11 +10,11 @@ import sys
 import threading
 from pathlib import Path
 
-from cuttlebone.jobs.events import EventKind
-from cuttlebone.jobs.job import Job, now
-from cuttlebone.jobs.journal import JournalEntry, digest
-from cuttlebone.jobs.store_sqlite import SqliteJobStore
+from cuttlebone.job.events import EventKind
+from cuttlebone.job.job import Job, now
+from cuttlebone.job.journal import JournalEntry, digest
 from cuttlebone.settings import Limits
+from cuttlebone.store.sqlite import SqliteJobStore
 from cuttlebone_abi import Completed, Usage
 
 THREADS = 4

@@ -13,16 +13,15 @@ import pytest
 
 from api.hosted import Api, served
 from crash.disks import Disk, fill_by_submitting, mounted
-from cuttlebone.errors import OperatorError
-from cuttlebone.jobs.events import EventKind
-from cuttlebone.jobs.job import Submission
-from cuttlebone.jobs.store import StoreUnavailable
-from cuttlebone.jobs.store_sqlite import SqliteJobStore
+from cuttlebone.errors import OperatorError, StoreUnavailable
+from cuttlebone.job.events import EventKind
+from cuttlebone.job.job import Submission
+from cuttlebone.store.sqlite import SqliteJobStore
 from cuttlebone.testing import Script, ScriptedGuest
 from cuttlebone_abi import JobStatus, Json
 from hosts import BOUND_S, ended, scripted_host, until
-from jobs.store_model import ENVELOPES
-from jobs.stores import accept, claimed
+from store.store_model import ENVELOPES
+from store.stores import accept, claimed
 
 Commands = Generator[Json | bytes, dict[str, Any], None]
 

@@ -19,7 +19,7 @@ import pytest
 from crash.power import Disk, Record, read_log
 from crash.power_writer import PROMISES
 from cuttlebone.errors import OperatorError
-from cuttlebone.jobs.store_sqlite import SqliteJobStore
+from cuttlebone.store.sqlite import SqliteJobStore
 from cuttlebone_abi import JobStatus
 
 TRIALS_SHORT = 40

@@ -17,11 +17,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from crash.lives import free_port
 from crash.load import all_events
 from cuttlebone.client import Client, StreamEvent
-from cuttlebone.jobs.journal import GENERATING
-from cuttlebone.jobs.recorded import RecordedJob
-from cuttlebone.jobs.store_sqlite import recorded_in
-from cuttlebone.jobs.store_sqlite.reading import FILE_NAME
-from cuttlebone.jobs.store_sqlite.schema import connect
+from cuttlebone.job.journal import GENERATING
+from cuttlebone.job.recorded_job import RecordedJob
+from cuttlebone.store.sqlite import recorded_in
+from cuttlebone.store.sqlite.reading import FILE_NAME
+from cuttlebone.store.sqlite.schema import connect
 from cuttlebone_abi import Completed, InferManyDone, InferResult, decode_event
 
 pytestmark = [pytest.mark.e2e, pytest.mark.model, pytest.mark.timeout(900)]

@@ -5,7 +5,7 @@ from functools import cache, partial
 
 import pytest
 
-from cuttlebone.blocks.folder import Language
+from cuttlebone.authoring.folder import Language
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
 from cuttlebone.settings import Isolation
 from guest_examples.languages import build_source, need

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.blocks.building import Tools, c_command
-from cuttlebone.blocks.folder import Language
-from cuttlebone.blocks.rust import TARGET, find_rust
+from cuttlebone.authoring.building import Tools, c_command
+from cuttlebone.authoring.folder import Language
+from cuttlebone.authoring.rust import TARGET, find_rust
 from cuttlebone.errors import OperatorError
 from guest_examples.modules import ROOT
 

@@ -4,8 +4,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from cuttlebone.blocks.building import Tools, assemblyscript_command, zig_command
-from cuttlebone.blocks.folder import Language
+from cuttlebone.authoring.building import Tools, assemblyscript_command, zig_command
+from cuttlebone.authoring.folder import Language
 from cuttlebone_abi import Emit, Json, decode_command
 from guest_examples.languages import EXAMPLES, MIRRORS, build_crate, build_source, run_compiler
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.blocks.folder import Language
+from cuttlebone.authoring.folder import Language
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
 from cuttlebone_abi import Sliced, dump_json
 from guest_examples.mirrors import progress

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.blocks.building import build
-from cuttlebone.blocks.case import case_files
-from cuttlebone.blocks.folder import Language, open_folder
-from cuttlebone.blocks.suite import BOTH_MODES, read_suite
-from cuttlebone.blocks.trial import trial_settings
+from cuttlebone.authoring.building import build
+from cuttlebone.authoring.case import case_files
+from cuttlebone.authoring.folder import Language, open_folder
+from cuttlebone.authoring.suite import BOTH_MODES, read_suite
+from cuttlebone.authoring.trial import trial_settings
 from cuttlebone.settings import Isolation, Settings
 from guest_examples.languages import EXAMPLES, MIRRORS, examples, need
 from guest_examples.modules import ROOT, Compile

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.blocks.folder import Language, open_folder
-from cuttlebone.blocks.suite import BOTH_MODES, read_suite
-from cuttlebone.blocks.trial import trial_settings
+from cuttlebone.authoring.folder import Language, open_folder
+from cuttlebone.authoring.suite import BOTH_MODES, read_suite
+from cuttlebone.authoring.trial import trial_settings
 from cuttlebone.sandbox import Sandbox
 from cuttlebone.settings import Isolation, Settings
 from guest_examples.languages import MIRRORS, build_crate, need

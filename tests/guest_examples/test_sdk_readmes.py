@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.blocks.folder import Language
-from cuttlebone.blocks.rust import TARGET, find_rust
+from cuttlebone.authoring.folder import Language
+from cuttlebone.authoring.rust import TARGET, find_rust
 from guest_examples.languages import EXAMPLES, need
 from guest_examples.modules import ROOT, OpenGuest
 

@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from abi.golden import Golden, each
-from cuttlebone.blocks.folder import Language
+from cuttlebone.authoring.folder import Language
 from cuttlebone.errors import JobError
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
 from cuttlebone_abi import ErrorCode, Json, Sliced, decode_command, dump_json

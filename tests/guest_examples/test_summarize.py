@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from cuttlebone.assembly import Host, open_host_with
-from cuttlebone.endpoints.resident import ResidentModels, ServedModel
+from cuttlebone.endpoints.local import ResidentModels, ServedModel
 from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.jobs.events import EventKind, JobEvent
-from cuttlebone.jobs.job import Job, Submission
+from cuttlebone.job.events import EventKind, JobEvent
+from cuttlebone.job.job import Job, Submission
 from cuttlebone.sandbox import Guest, Sandbox
 from cuttlebone.settings import Settings
 from cuttlebone.testing import FakeModel

@@ -23,9 +23,9 @@ from rich.console import Console
 from cuttlebone.commands.budget import Budget
 from cuttlebone.files import Grants
 from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.jobs.shapes import Shapes
 from cuttlebone.sandbox import CompileLimits, Sandbox
 from cuttlebone.settings import Isolation
+from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone.testing import FakeModel, ScriptedGuest
 from cuttlebone_abi import ErrorCode, Json, Signature
 from hostile.corpus import attacks
@@ -90,7 +90,7 @@ class Fuzzer:
                 yield command
             yield {"cmd": "done", "result": 1}
 
-        return self._target.run_guest(ScriptedGuest(script), Budget(BRIEF), Shapes(Signature()))
+        return self._target.run_guest(ScriptedGuest(script), Budget(BRIEF), IoSchemas(Signature()))
 
 
 @contextmanager

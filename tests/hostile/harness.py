@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cuttlebone.commands.budget import Budget
-from cuttlebone.commands.scope import InferDefaults, Model, Scope
+from cuttlebone.commands.scope import JobScope, Model
 from cuttlebone.errors import BlockRefused, JobError
+from cuttlebone.execution.runner import failure_of, run_job
+from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.files import Grants, HandleTable
 from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.jobs.runner import failure_of, run_job
-from cuttlebone.jobs.shapes import Shapes
-from cuttlebone.jobs.watchdog import Watchdog
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
 from cuttlebone.settings import Limits
+from cuttlebone.specs.infer_defaults import InferDefaults
+from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone_abi import Cancelled, Completed, Json
 
 REFUSED = "refused"
@@ -85,14 +86,14 @@ class Target:
         except JobError as error:
             failure = failure_of(error)
             return Outcome(failure.code, failure.message)
-        return self.run_guest(guest, budget or Budget(limits), Shapes(block.signature))
+        return self.run_guest(guest, budget or Budget(limits), IoSchemas(block.signature))
 
-    def run_guest(self, guest: Guest, budget: Budget, shapes: Shapes) -> Outcome:
+    def run_guest(self, guest: Guest, budget: Budget, io_schemas: IoSchemas) -> Outcome:
         """Step a guest to its end as one job, and close it."""
         scope = self._scope(budget)
         with closing(guest), self._watchdog.watch(budget):
             try:
-                envelope = run_job(guest, scope, shapes, None)
+                envelope = run_job(guest, scope, io_schemas, None)
             finally:
                 scope.files.close_all()
         match envelope:
@@ -103,8 +104,8 @@ class Target:
             case _:
                 return Outcome(envelope.error.code, envelope.error.message)
 
-    def _scope(self, budget: Budget) -> Scope:
-        return Scope(
+    def _scope(self, budget: Budget) -> JobScope:
+        return JobScope(
             job=f"job-{threading.get_ident()}",
             tenant="local",
             files=HandleTable(

@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.inference.generation import (
-    FailedGeneration,
-    Generation,
-    GenerationRequest,
-    Outcome,
-    Piece,
-    Turn,
-)
+from cuttlebone.generation.outcome import FailedGeneration, Outcome, Piece
+from cuttlebone.generation.request import GenerationRequest, Turn
+from cuttlebone.generation.ticket import Generation
 from cuttlebone.inference.llama import LlamaOptions
 from cuttlebone.inference.llama.loading import open_model
 from cuttlebone.inference.llama.model import LlamaModel

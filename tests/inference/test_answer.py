@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuttlebone.inference.answer import Answer, beginning_of_any, first_match
+from cuttlebone.inference.answer import AnswerText, beginning_of_any, first_match
 from cuttlebone_abi import Finish
 
 SNOWMAN = "☃"
 STOPS = st.lists(st.text("ab☃", min_size=1, max_size=4), max_size=4)
 
 
-def said(tokens: list[bytes], *, stop: tuple[str, ...] = (), tokens_max: int = 1000) -> Answer:
+def said(tokens: list[bytes], *, stop: tuple[str, ...] = (), tokens_max: int = 1000) -> AnswerText:
     """Feed tokens until the answer is finished, then the end."""
-    answer = Answer(tokens_max, stop)
+    answer = AnswerText(tokens_max, stop)
     for token in tokens:
         if answer.finish is None:
             answer.add(token)
@@ -63,7 +63,7 @@ def test_no_stop_string_is_in_the_text_and_the_text_ends_before_the_first(
 def test_the_pieces_make_up_the_text_and_are_whole_characters(
     tokens: list[bytes], stop: list[str]
 ) -> None:
-    answer = Answer(1000, tuple(stop))
+    answer = AnswerText(1000, tuple(stop))
     pieces = [answer.add(token) for token in tokens if answer.finish is None]
     if answer.finish is None:
         pieces.append(answer.end())
@@ -72,7 +72,7 @@ def test_the_pieces_make_up_the_text_and_are_whole_characters(
 
 
 def test_bytes_of_a_character_are_held_until_it_is_whole() -> None:
-    answer = Answer(10)
+    answer = AnswerText(10)
     first, second, third = (bytes([byte]) for byte in SNOWMAN.encode())
     assert [answer.add(first), answer.add(second), answer.add(third)] == ["", "", SNOWMAN]
 
@@ -86,12 +86,12 @@ def test_a_byte_that_is_no_utf8_becomes_a_replacement_character() -> None:
 
 
 def test_a_possible_stop_string_is_held_and_given_back_when_it_is_none() -> None:
-    answer = Answer(10, ("END",))
+    answer = AnswerText(10, ("END",))
     assert [answer.add(b"the E"), answer.add(b"N"), answer.add(b"TRY")] == ["the ", "", "ENTRY"]
 
 
 def test_what_was_held_at_the_end_of_the_text_belongs_to_it() -> None:
-    answer = Answer(10, ("END",))
+    answer = AnswerText(10, ("END",))
     answer.add(b"the EN")
     assert answer.end() == "EN"
     assert (answer.text, answer.finish) == ("the EN", Finish.EOS)
@@ -107,19 +107,19 @@ def test_of_stop_strings_that_end_together_the_longest_counts() -> None:
 
 
 def test_the_last_allowed_token_ends_the_text_and_gives_back_what_was_held() -> None:
-    answer = Answer(2, ("END",))
+    answer = AnswerText(2, ("END",))
     assert [answer.add(b"a"), answer.add(b"EN")] == ["a", "EN"]
     assert answer.finish is Finish.LENGTH
 
 
 def test_an_end_token_in_the_last_place_is_an_end_and_no_cut() -> None:
-    answer = Answer(1)
+    answer = AnswerText(1)
     answer.end()
     assert (answer.finish, answer.tokens_out, answer.text) == (Finish.EOS, 1, "")
 
 
 def test_the_guest_cuts_after_the_piece_it_has_seen_whatever_came_meanwhile() -> None:
-    answer = Answer(10)
+    answer = AnswerText(10)
     for token in (b"one", b" two", b" three"):
         answer.add(token)
     answer.cut_after(2)

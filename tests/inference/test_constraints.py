@@ -5,6 +5,8 @@ import dataclasses
 import pytest
 
 from cuttlebone.errors import CommandError
+from cuttlebone.generation.outcome import FailedGeneration, Finished
+from cuttlebone.generation.request import Grammar, JsonSchema
 from cuttlebone.inference.constraints import (
     GRAMMAR_BYTES_MAX,
     GRAMMAR_NODES_MAX,
@@ -15,7 +17,6 @@ from cuttlebone.inference.constraints import (
     check_schema,
     json_fault,
 )
-from cuttlebone.inference.generation import FailedGeneration, Finished, Grammar, JsonSchema
 from cuttlebone.testing import FakeModel
 from cuttlebone_abi import ErrorCode, Finish, Json
 from inference.conftest import ask, collect, serving

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from cuttlebone.errors import CommandError
-from cuttlebone.inference.generation import Finished, GenerationRequest, JsonSchema, Turn
+from cuttlebone.generation.outcome import Finished
+from cuttlebone.generation.request import GenerationRequest, JsonSchema, Turn
 from cuttlebone.inference.llama import LlamaOptions
 from cuttlebone.inference.llama.loading import open_model
 from cuttlebone.inference.thread import InferenceThread

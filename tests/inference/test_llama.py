@@ -7,12 +7,8 @@ import numpy as np
 import pytest
 
 from cuttlebone.errors import CommandError, OperatorError
-from cuttlebone.inference.generation import (
-    Finished,
-    GenerationRequest,
-    Sampling,
-    Turn,
-)
+from cuttlebone.generation.outcome import Finished
+from cuttlebone.generation.request import GenerationRequest, Sampling, Turn
 from cuttlebone.inference.llama import LlamaModel, LlamaOptions, default_threads
 from cuttlebone.inference.llama.loading import open_model, sha256_of
 from cuttlebone.inference.model import DecodeFailed, Run, Slot, Token

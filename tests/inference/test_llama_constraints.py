@@ -6,12 +6,8 @@ import random
 import pytest
 
 from cuttlebone.errors import CommandError
-from cuttlebone.inference.generation import (
-    Finished,
-    Grammar,
-    JsonSchema,
-    Sampling,
-)
+from cuttlebone.generation.outcome import Finished
+from cuttlebone.generation.request import Grammar, JsonSchema, Sampling
 from cuttlebone.inference.llama import LlamaModel
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone_abi import ErrorCode, Finish, Json, load_json

@@ -3,7 +3,7 @@
 import pytest
 
 from cuttlebone.errors import CommandError
-from cuttlebone.inference.generation import GenerationRequest, Turn
+from cuttlebone.generation.request import GenerationRequest, Turn
 from cuttlebone.inference.model import Token
 from cuttlebone.inference.prompts import PromptMaker
 from cuttlebone.testing import FakeModel

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from cuttlebone.inference.cells import Cells
+from cuttlebone.inference.kv_cells import KvCells
 from cuttlebone.inference.model import Slot, Token
 from cuttlebone.inference.scheduler import Chunk, Demand, Scheduler, SequenceId
 
@@ -24,7 +24,7 @@ def demand(
 
 def scheduler(*, cells: int = CELLS, slots: int = SLOTS, kept: int = CELLS) -> Scheduler:
     """A small scheduler."""
-    return Scheduler(Cells(cells=cells, slots=slots, kept_cells_max=kept), batch_tokens_max=BATCH)
+    return Scheduler(KvCells(cells=cells, slots=slots, kept_cells_max=kept), batch_tokens_max=BATCH)
 
 
 class SchedulerOnMemory(RuleBasedStateMachine):

@@ -6,14 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from cuttlebone.errors import CommandError
-from cuttlebone.inference.generation import (
-    FailedGeneration,
-    Finished,
-    GenerationRequest,
-    Piece,
-    Sampling,
-    Turn,
-)
+from cuttlebone.generation.outcome import FailedGeneration, Finished, Piece
+from cuttlebone.generation.request import GenerationRequest, Sampling, Turn
 from cuttlebone.inference.progress import Phase
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone_abi import ErrorCode, Finish

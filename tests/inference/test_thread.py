@@ -5,11 +5,8 @@ import dataclasses
 import pytest
 
 from cuttlebone.errors import CommandError
-from cuttlebone.inference.generation import (
-    Finished,
-    JsonSchema,
-    Piece,
-)
+from cuttlebone.generation.outcome import Finished, Piece
+from cuttlebone.generation.request import JsonSchema
 from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.testing import FakeModel
 from cuttlebone_abi import ErrorCode, Finish
@@ -158,7 +155,7 @@ def test_verdicts_that_nobody_asked_for_are_ignored() -> None:
 def test_prompts_of_one_tenant_share_what_they_begin_with() -> None:
     model = FakeModel()
     with serving(model) as thread:
-        instruction = "Answer with care. " * 20
+        instruction = "AnswerText with care. " * 20
         collect(thread.submit(ask(instruction + "one")))
         outcome = collect(thread.submit(ask(instruction + "two", job="b")))[1]
         stranger = collect(thread.submit(ask(instruction + "two", job="c", tenant="other")))[1]
@@ -174,7 +171,7 @@ def test_jobs_submitted_together_evaluate_a_common_beginning_once() -> None:
         model.hold()
         first = thread.submit(ask())
         wait_until_decoding(model)
-        instruction = "Answer with care. " * 20
+        instruction = "AnswerText with care. " * 20
         generations = [thread.submit(ask(f"{instruction}{n}", job=str(n))) for n in range(8)]
         model.release()
         for generation in (first, *generations):

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from cuttlebone.errors import CommandError, OperatorError
-from cuttlebone.inference.generation import Finished
+from cuttlebone.generation.outcome import Finished
 from cuttlebone.inference.model import Model
 from cuttlebone.inference.progress import Phase, Report
 from cuttlebone.inference.thread import DEATHS_MAX, InferenceThread

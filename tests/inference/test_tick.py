@@ -4,8 +4,9 @@ import dataclasses
 import math
 import threading
 
+from cuttlebone.generation.outcome import Piece
+from cuttlebone.generation.ticket import CancelAsked, Generation, VerdictGiven
 from cuttlebone.inference.figures import Meter
-from cuttlebone.inference.generation import CancelAsked, Generation, Piece, VerdictGiven
 from cuttlebone.inference.inbox import Inbox, Submitted
 from cuttlebone.inference.prompts import PromptMaker
 from cuttlebone.inference.sequence import BatchLimits

@@ -22,9 +22,9 @@ from cuttlebone.sandbox.compiling import compile_module
 from cuttlebone.sandbox.execution import ExecutionGuest
 from cuttlebone.sandbox.fork_server import ForkServer
 from cuttlebone.sandbox.frames import BrokenFrame, Request, unpack_description
-from cuttlebone.sandbox.orders import Order
 from cuttlebone.sandbox.process_execution import ProcessExecution
 from cuttlebone.sandbox.sandbox import demand_layers
+from cuttlebone.sandbox.spawn_request import SpawnRequest
 from cuttlebone.sandbox.zygote import SPARES_MAX
 from cuttlebone.settings import Isolation
 from cuttlebone_abi import ErrorCode
@@ -216,7 +216,7 @@ def test_a_description_that_is_cut_is_a_violation() -> None:
 
 def spawned(fork_server: ForkServer) -> Child:
     artefact = Artefact(compile_module(bytes(wasmtime.wat2wasm(block())), metered=False))
-    order = Order.for_guest(GuestLimits(), artefact.size_bytes)
+    order = SpawnRequest.for_guest(GuestLimits(), artefact.size_bytes)
     return fork_server.spawn(order, artefact.descriptor())
 
 

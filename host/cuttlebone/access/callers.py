@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Scope(StrEnum):
+class TokenScope(StrEnum):
     """What a caller may do."""
 
     SUBMIT = "submit"
@@ -24,10 +24,10 @@ class Caller:
     name: str
     """Of the token."""
     tenant: str
-    scopes: frozenset[Scope]
+    scopes: frozenset[TokenScope]
     bounded: bool = True
     """Whether quotas hold for this caller."""
 
 
-LOCAL = Caller("local", "local", frozenset(Scope), bounded=False)
+LOCAL = Caller("local", "local", frozenset(TokenScope), bounded=False)
 """Everybody, on a host that only this machine can reach and that has no tokens."""

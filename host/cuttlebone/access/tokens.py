@@ -15,7 +15,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from cuttlebone.access.callers import Caller, Scope
+from cuttlebone.access.callers import Caller, TokenScope
 from cuttlebone.errors import OperatorError
 from cuttlebone.saving import save
 from cuttlebone.text import printable
@@ -39,7 +39,7 @@ class Token(BaseModel):
 
     name: Name
     tenant: Name
-    scopes: frozenset[Scope]
+    scopes: frozenset[TokenScope]
     created_at: datetime
     sha256: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
     """Of the whole text of the token. 32 random bytes need no salt and no slow hash."""
@@ -105,7 +105,7 @@ class TokenFile:
                 found = token
         return found
 
-    def add(self, name: str, *, tenant: str, scopes: frozenset[Scope]) -> str:
+    def add(self, name: str, *, tenant: str, scopes: frozenset[TokenScope]) -> str:
         """Make a token and return its secret, which is kept nowhere. Raises OperatorError."""
         secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
         try:

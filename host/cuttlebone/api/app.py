@@ -6,23 +6,23 @@ from fastapi import FastAPI, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from cuttlebone.access import Door, Quotas
+from cuttlebone.access import Authenticator, Quotas
 from cuttlebone.api.block_routes import router as block_routes
 from cuttlebone.api.documents import openapi_document
+from cuttlebone.api.error_middleware import ErrorMiddleware
 from cuttlebone.api.event_routes import router as event_routes
-from cuttlebone.api.guard import Guard, LastResort
 from cuttlebone.api.health_routes import router as health_routes
-from cuttlebone.api.intake import Intake
 from cuttlebone.api.job_routes import router as job_routes
-from cuttlebone.api.measured import Measured
+from cuttlebone.api.metrics_middleware import MetricsMiddleware
 from cuttlebone.api.operation_routes import router as operation_routes
+from cuttlebone.api.origin_middleware import OriginMiddleware
 from cuttlebone.api.problems import refuse
 from cuttlebone.api.spec_routes import router as spec_routes
+from cuttlebone.api.submission_batcher import SubmissionBatcher
 from cuttlebone.api.submission_routes import router as submission_routes
 from cuttlebone.api.subscribers import Subscribers
-from cuttlebone.errors import CallerError, OperatorError
-from cuttlebone.jobs.service import JobService
-from cuttlebone.jobs.store import StoreUnavailable
+from cuttlebone.errors import CallerError, OperatorError, StoreUnavailable
+from cuttlebone.service.job_service import JobService
 from cuttlebone.settings import Settings
 from cuttlebone_abi import dump_json
 
@@ -43,7 +43,7 @@ def create_app(
     version: str,
     body_bytes_max: int,
     hosts: tuple[str, ...] = (),
-    door: Door | None = None,
+    authenticator: Authenticator | None = None,
     quotas: Quotas | None = None,
 ) -> FastAPI:
     """Serve `service` over HTTP.
@@ -66,9 +66,9 @@ def create_app(
     app.state.service = service
     app.state.subscribers = Subscribers()
     app.state.body_bytes_max = body_bytes_max
-    app.state.door = door or Door()
+    app.state.authenticator = authenticator or Authenticator()
     app.state.quotas = quotas or Quotas(Settings())
-    app.state.intake = Intake(service, app.state.quotas)
+    app.state.batcher = SubmissionBatcher(service, app.state.quotas)
     for router in (
         submission_routes,
         job_routes,
@@ -83,9 +83,9 @@ def create_app(
     for error in _REFUSED:
         app.add_exception_handler(error, refuse)
     # The one added last is outermost.
-    app.add_middleware(Guard, hosts=hosts)
-    app.add_middleware(LastResort)
-    app.add_middleware(Measured, metrics=service.metrics)
+    app.add_middleware(OriginMiddleware, hosts=hosts)
+    app.add_middleware(ErrorMiddleware)
+    app.add_middleware(MetricsMiddleware, metrics=service.metrics)
     return app
 
 

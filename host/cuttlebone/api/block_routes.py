@@ -5,7 +5,7 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from cuttlebone.access import Scope
+from cuttlebone.access import TokenScope
 from cuttlebone.api.bodies import check_body
 from cuttlebone.api.dependencies import BlockSha256, Service, allowed
 from cuttlebone.api.documents import answer, block_request, nothing, problems
@@ -15,7 +15,7 @@ from cuttlebone.api.pace import body_parts
 from cuttlebone.api.resources import BlockList, KnownBlockResource
 from cuttlebone.api.views import ExactJson, block_resource
 from cuttlebone.errors import ProblemCode
-from cuttlebone.jobs.blocks import BLOCK_BYTES_MAX, too_large
+from cuttlebone.specs.block_registry import BLOCK_BYTES_MAX, too_large
 
 WASM: Final = "application/wasm"
 
@@ -27,7 +27,7 @@ router = APIRouter(prefix="/v1/blocks", tags=["blocks"])
     status_code=201,
     summary="Upload a block",
     response_model=KnownBlockResource,
-    dependencies=[allowed(Scope.ADMIN)],
+    dependencies=[allowed(TokenScope.ADMIN)],
     responses={
         201: answer("Kept.", {"block": BLOCK}),
         200: answer("It was there already.", {"block": BLOCK}, KnownBlockResource),
@@ -61,7 +61,7 @@ async def upload_block(request: Request, sha256: BlockSha256, service: Service) 
     "",
     summary="List blocks",
     response_model=BlockList,
-    dependencies=[allowed(Scope.READ)],
+    dependencies=[allowed(TokenScope.READ)],
     responses={
         200: answer("All blocks, by digest.", {"blocks": BLOCKS}),
         **problems(ProblemCode.MISCONFIGURED),
@@ -77,7 +77,7 @@ async def list_blocks(request: Request, service: Service) -> Response:
     "/{sha256}",
     summary="Show a block",
     response_model=KnownBlockResource,
-    dependencies=[allowed(Scope.READ)],
+    dependencies=[allowed(TokenScope.READ)],
     responses={
         200: answer("The block.", {"block": BLOCK}),
         **problems(ProblemCode.UNKNOWN_BLOCK, ProblemCode.MISCONFIGURED),
@@ -94,7 +94,7 @@ async def show_block(request: Request, sha256: BlockSha256, service: Service) ->
     status_code=204,
     summary="Forget a block",
     response_class=Response,
-    dependencies=[allowed(Scope.ADMIN)],
+    dependencies=[allowed(TokenScope.ADMIN)],
     responses={
         204: nothing("It is gone."),
         **problems(

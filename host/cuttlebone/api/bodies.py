@@ -16,8 +16,8 @@ from pydantic_core import ErrorDetails
 
 from cuttlebone.api.pace import body_parts
 from cuttlebone.errors import CallerError, FieldFault, ProblemCode
-from cuttlebone.jobs.job import Priority, Submission
-from cuttlebone.jobs.journal import Recording
+from cuttlebone.job.job import Priority, Submission
+from cuttlebone.job.journal import Recording
 from cuttlebone.settings import Limits
 from cuttlebone.text import printable
 from cuttlebone.text.json_values import pointer

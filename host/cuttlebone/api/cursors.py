@@ -5,7 +5,7 @@ import binascii
 from typing import Final
 
 from cuttlebone.errors import CallerError, ProblemCode
-from cuttlebone.jobs.job import Job
+from cuttlebone.job.job import Job
 from cuttlebone_abi import MalformedMessage, dump_json, load_json
 
 NUMBER_MAX: Final = (1 << 63) - 1

@@ -5,13 +5,13 @@ from typing import Annotated, Any, TypeAlias
 
 from fastapi import Depends, FastAPI, Path, Request
 
-from cuttlebone.access import Caller, Door, Quotas, Scope
-from cuttlebone.access.door import require
+from cuttlebone.access import Authenticator, Caller, Quotas, TokenScope
+from cuttlebone.access.authenticator import require
 from cuttlebone.api.bodies import SubmissionBody, submission_body
-from cuttlebone.api.intake import Intake
+from cuttlebone.api.submission_batcher import SubmissionBatcher
 from cuttlebone.api.subscribers import Subscribers, Subscription
-from cuttlebone.jobs.job import Job
-from cuttlebone.jobs.service import JobService
+from cuttlebone.job.job import Job
+from cuttlebone.service.job_service import JobService
 
 OWN_ID = r"^[A-Za-z0-9_-]{8,64}$"
 SHA256 = "^[0-9a-f]{64}$"
@@ -23,9 +23,9 @@ def subscribers_of(app: FastAPI) -> Subscribers:
     return found
 
 
-def intake_of(app: FastAPI) -> Intake:
+def batcher_of(app: FastAPI) -> SubmissionBatcher:
     """Return what takes the submissions to `app` in."""
-    found: Intake = app.state.intake
+    found: SubmissionBatcher = app.state.batcher
     return found
 
 
@@ -71,13 +71,13 @@ async def _caller(request: Request) -> Caller:
 CurrentCaller: TypeAlias = Annotated[Caller, Depends(_caller)]
 
 
-def allowed(scope: Scope) -> Any:  # what the framework takes has no public type
+def allowed(scope: TokenScope) -> Any:  # what the framework takes has no public type
     """Let only callers with that scope through. Stands in the list of a route, so it comes first."""
 
     async def check(request: Request) -> None:
-        door: Door = request.app.state.door
+        authenticator: Authenticator = request.app.state.authenticator
         quotas: Quotas = request.app.state.quotas
-        caller = door.caller(request.headers.get("authorization"))
+        caller = authenticator.caller(request.headers.get("authorization"))
         quotas.count_request(caller)
         require(caller, scope)
         request.state.caller = caller

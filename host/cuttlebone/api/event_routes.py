@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
-from cuttlebone.access import Scope
+from cuttlebone.access import TokenScope
 from cuttlebone.api.dependencies import ExistingJob, Service, ToThisJob, allowed
 from cuttlebone.api.documents import event_answer, problems
 from cuttlebone.api.following import event_stream
@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
     "/{job_id}/events",
     summary="Follow a job",
     response_class=EventSourceResponse,
-    dependencies=[allowed(Scope.READ)],
+    dependencies=[allowed(TokenScope.READ)],
     responses={
         200: event_answer(),
         **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.BAD_REQUEST),

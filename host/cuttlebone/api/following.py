@@ -12,9 +12,9 @@ from starlette.concurrency import run_in_threadpool
 
 from cuttlebone.api.subscribers import Subscription
 from cuttlebone.errors import CallerError
-from cuttlebone.jobs.events import EventKind, JobEvent
-from cuttlebone.jobs.job import Job
-from cuttlebone.jobs.service import JobService
+from cuttlebone.job.events import EventKind, JobEvent
+from cuttlebone.job.job import Job
+from cuttlebone.service.job_service import JobService
 from cuttlebone_abi import Json, dump_json
 
 RECONNECT_MS: Final = 2_000

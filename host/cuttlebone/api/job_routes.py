@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from cuttlebone.access import Scope
+from cuttlebone.access import TokenScope
 from cuttlebone.api.bodies import LABEL_KEY, LABEL_VALUE_CHARS_MAX
 from cuttlebone.api.cursors import cursor_after, read_cursor
 from cuttlebone.api.dependencies import (
@@ -22,8 +22,8 @@ from cuttlebone.api.following import until_final
 from cuttlebone.api.resources import JobPage, JobResource
 from cuttlebone.api.views import RETRY_AFTER_S, ExactJson, job_answer, job_path, job_summary
 from cuttlebone.errors import CallerError, ProblemCode
-from cuttlebone.jobs.job import JobFilter
-from cuttlebone.jobs.recorded import RecordedJob
+from cuttlebone.job.job import JobFilter
+from cuttlebone.job.recorded_job import RecordedJob
 from cuttlebone_abi import Envelope, JobStatus
 
 WAIT_S_MAX: Final = 60
@@ -37,7 +37,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
     "",
     summary="List jobs",
     response_model=JobPage,
-    dependencies=[allowed(Scope.READ)],
+    dependencies=[allowed(TokenScope.READ)],
     responses={
         200: answer("Some jobs, newest first.", {"page": JOB_PAGE}),
         **problems(ProblemCode.BAD_REQUEST),
@@ -88,7 +88,7 @@ def list_jobs(
     "/{job_id}",
     summary="Show a job, or wait for its end",
     response_model=JobResource,
-    dependencies=[allowed(Scope.READ)],
+    dependencies=[allowed(TokenScope.READ)],
     responses={
         200: answer("The job as it stands.", JOBS, headers=("Retry-After", "ETag")),
         304: nothing("The job stands as it did.", headers=("ETag",)),
@@ -132,7 +132,7 @@ async def show_job(
     status_code=202,
     summary="Cancel a job",
     response_model=JobResource,
-    dependencies=[allowed(Scope.CANCEL)],
+    dependencies=[allowed(TokenScope.CANCEL)],
     responses={
         202: answer("Cancelling.", {"running": JOBS["running"]}, headers=("Retry-After",)),
         200: answer("The job had ended already.", {"completed": JOBS["completed"]}, JobResource),
@@ -151,7 +151,7 @@ def cancel_job(job: ExistingJob, service: Service) -> Response:
     status_code=204,
     summary="Forget a job",
     response_class=Response,
-    dependencies=[allowed(Scope.CANCEL)],
+    dependencies=[allowed(TokenScope.CANCEL)],
     responses={
         204: nothing("It is wiped: input, events, journal and envelope."),
         **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.NOT_FINAL, ProblemCode.STORE_UNAVAILABLE),
@@ -167,7 +167,7 @@ def forget_job(job: ExistingJob, service: Service) -> Response:
     "/{job_id}/result",
     summary="Show the envelope of a job",
     response_model=Envelope,
-    dependencies=[allowed(Scope.READ)],
+    dependencies=[allowed(TokenScope.READ)],
     responses={
         200: answer("The envelope alone.", ENVELOPES),
         **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.NOT_FINAL),
@@ -188,7 +188,7 @@ def show_result(job: ExistingJob) -> Response:
     "/{job_id}/journal",
     summary="Show the recorded steps of a job",
     response_model=RecordedJob,
-    dependencies=[allowed(Scope.READ)],
+    dependencies=[allowed(TokenScope.READ)],
     responses={
         200: answer("The steps so far.", {"journal": JOURNAL}),
         **problems(ProblemCode.UNKNOWN_JOB),

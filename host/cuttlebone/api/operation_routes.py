@@ -4,7 +4,7 @@ from typing import Final
 
 from fastapi import APIRouter, Response
 
-from cuttlebone.access import Scope
+from cuttlebone.access import TokenScope
 from cuttlebone.api.dependencies import ExistingJob, Service, allowed
 from cuttlebone.api.documents import answer, problems, text_answer
 from cuttlebone.api.examples import DELIVERIES, METRICS
@@ -14,7 +14,7 @@ from cuttlebone.errors import ProblemCode
 
 EXPOSITION: Final = "text/plain; version=0.0.4; charset=utf-8"
 
-router = APIRouter(dependencies=[allowed(Scope.READ)])
+router = APIRouter(dependencies=[allowed(TokenScope.READ)])
 
 
 @router.get(

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from cuttlebone.api.bounds import Pace
+from cuttlebone.api.connection_limits import Pace
 from cuttlebone.errors import CallerError, ProblemCode
 
 

@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
 
-from cuttlebone.errors import CallerError, OperatorError, ProblemCode
-from cuttlebone.jobs.store import RETRY_AFTER_S, StoreUnavailable
+from cuttlebone.errors import CallerError, OperatorError, ProblemCode, StoreUnavailable
+from cuttlebone.store.jobs import RETRY_AFTER_S
 from cuttlebone.text import printable
 from cuttlebone_abi import dump_json
 

@@ -9,7 +9,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from cuttlebone.api.bounds import Bounds, Places
+from cuttlebone.api.connection_limits import ConnectionLimits, ConnectionSlots
 from cuttlebone.api.problems import MEDIA_TYPE, problem_of
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone_abi import dump_json
@@ -39,8 +39,8 @@ class BoundedProtocol(HttpToolsProtocol):
         app_state: dict[str, Any],  # as the server has it
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
-        bounds: Bounds,
-        places: Places,
+        bounds: ConnectionLimits,
+        places: ConnectionSlots,
         loading: CapacityLimiter,
     ) -> None:
         """Requests find the `pace` of `bounds`, and `loading`, in their state."""

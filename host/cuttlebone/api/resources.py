@@ -4,8 +4,8 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cuttlebone.jobs.job import Priority
-from cuttlebone.jobs.journal import Recording
+from cuttlebone.job.job import Priority
+from cuttlebone.job.journal import Recording
 from cuttlebone.settings import Limits
 from cuttlebone_abi import Envelope, JobStatus, Json
 

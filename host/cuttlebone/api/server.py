@@ -17,11 +17,11 @@ import uvloop
 from anyio import CapacityLimiter
 from fastapi import FastAPI
 
-from cuttlebone.api.bounds import Bounds, Places
+from cuttlebone.api.connection_limits import ConnectionLimits, ConnectionSlots
 from cuttlebone.api.dependencies import subscribers_of
 from cuttlebone.api.listening import url_of
 from cuttlebone.api.protocol import BoundedProtocol
-from cuttlebone.jobs.service import JobService
+from cuttlebone.service.job_service import JobService
 from cuttlebone.signals import next_wake, on_stop_signal
 
 _JOIN_MARGIN_S: Final = 5.0
@@ -43,13 +43,13 @@ class HttpServer:
         listener: socket.socket,
         *,
         grace_s: float,
-        bounds: Bounds | None = None,
+        bounds: ConnectionLimits | None = None,
     ) -> None:
         """After a stop, requests under way have `grace_s` to end; waits and streams end at once."""
         self._listener = listener
         self._grace_s = grace_s
         self._subscribers = subscribers_of(app)
-        self._server = uvicorn.Server(_config(app, grace_s, bounds or Bounds()))
+        self._server = uvicorn.Server(_config(app, grace_s, bounds or ConnectionLimits()))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._started = threading.Event()
         self._failure: BaseException | None = None
@@ -112,12 +112,12 @@ class HttpServer:
         await self._server.serve(sockets=[self._listener])
 
 
-def _config(app: FastAPI, grace_s: float, bounds: Bounds) -> uvicorn.Config:
+def _config(app: FastAPI, grace_s: float, bounds: ConnectionLimits) -> uvicorn.Config:
     service: JobService = app.state.service
     protocol = partial(
         BoundedProtocol,
         bounds=bounds,
-        places=Places(bounds.connections, bounds.turned_away, service.metrics),
+        places=ConnectionSlots(bounds.connections, bounds.turned_away, service.metrics),
         loading=CapacityLimiter(bounds.loading),
     )
     return uvicorn.Config(

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
-from cuttlebone.access import Scope
+from cuttlebone.access import TokenScope
 from cuttlebone.api.dependencies import Service, SpecName, allowed
 from cuttlebone.api.documents import answer, problems
 from cuttlebone.api.examples import MODELS, SPEC, SPECS
@@ -11,7 +11,7 @@ from cuttlebone.api.resources import ModelList, SpecList, SpecResource
 from cuttlebone.api.views import ExactJson, model_resource, spec_resource, unusable_specs
 from cuttlebone.errors import ProblemCode
 
-router = APIRouter(prefix="/v1", dependencies=[allowed(Scope.READ)])
+router = APIRouter(prefix="/v1", dependencies=[allowed(TokenScope.READ)])
 
 
 @router.get(

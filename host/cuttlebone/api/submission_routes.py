@@ -4,13 +4,13 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Header, Request, Response
 
-from cuttlebone.access import Scope
+from cuttlebone.access import TokenScope
 from cuttlebone.api.dependencies import (
     OwnJobId,
     Submitted,
     allowed,
+    batcher_of,
     caller_of,
-    intake_of,
 )
 from cuttlebone.api.documents import answer, problems, submission_request
 from cuttlebone.api.examples import JOBS
@@ -43,7 +43,7 @@ _ACCEPTED: Final = answer(
 
 # What these routes ask for they read from the request: a host accepts jobs by the thousand, and each
 # declared dependency would cost as much as checking the input.
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"], dependencies=[allowed(Scope.SUBMIT)])
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], dependencies=[allowed(TokenScope.SUBMIT)])
 
 
 @router.post(
@@ -68,7 +68,7 @@ async def submit_job(
     ] = None,
 ) -> Response:
     """Check the input against the spec and queue the job."""
-    return await intake_of(request.app).accept(
+    return await batcher_of(request.app).accept(
         caller_of(request), body, idempotency_key=idempotency_key
     )
 
@@ -87,4 +87,4 @@ async def put_job(
     body: Submitted,
 ) -> Response:
     """Do as a submission does. The same body again is the same job, so it may be repeated."""
-    return await intake_of(request.app).accept(caller_of(request), body, job_id=job_id)
+    return await batcher_of(request.app).accept(caller_of(request), body, job_id=job_id)

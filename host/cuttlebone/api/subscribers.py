@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from cuttlebone.jobs.service import JobService
+from cuttlebone.service.job_service import JobService
 
 
 class Subscription:

@@ -24,12 +24,12 @@ from cuttlebone.api.resources import (
     SpecResource,
     UnusableSpec,
 )
-from cuttlebone.jobs.answers import KnownBlock, ModelStatus
-from cuttlebone.jobs.blocks import DIGEST_PREFIX
-from cuttlebone.jobs.delivery import DeliveryState
-from cuttlebone.jobs.job import Job
-from cuttlebone.jobs.loading import LoadedSpec
-from cuttlebone.jobs.service import JobService
+from cuttlebone.job.delivery import DeliveryState
+from cuttlebone.job.job import Job
+from cuttlebone.service.answers import KnownBlock, ModelStatus
+from cuttlebone.service.job_service import JobService
+from cuttlebone.specs.block_registry import DIGEST_PREFIX
+from cuttlebone.specs.loading import LoadedSpec
 from cuttlebone_abi import JobStatus, Signature, dump_json
 
 RETRY_AFTER_S: Final = 1

@@ -6,13 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from cuttlebone.errors import CommandError, OperatorError
-from cuttlebone.inference.generation import (
-    FailedGeneration,
-    Generation,
-    GenerationRequest,
-    Outcome,
-    Piece,
-)
+from cuttlebone.generation.outcome import FailedGeneration, Outcome, Piece
+from cuttlebone.generation.request import GenerationRequest
+from cuttlebone.generation.ticket import Generation
 from cuttlebone.inference.progress import Phase
 from cuttlebone.inference.thread import InferenceThread
 

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Final
 
 from cuttlebone.access import TokenFile
-from cuttlebone.api.bounds import connections_possible
+from cuttlebone.api.connection_limits import connections_possible
+from cuttlebone.callbacks.message import read_secrets
+from cuttlebone.callbacks.opening import SECRET_FILE
+from cuttlebone.callbacks.policy import CallbackPolicy
 from cuttlebone.errors import OperatorError
 from cuttlebone.inference.gguf import read_header
-from cuttlebone.jobs.callbacks.message import read_secrets
-from cuttlebone.jobs.callbacks.opening import SECRET_FILE
-from cuttlebone.jobs.callbacks.policy import CallbackPolicy
-from cuttlebone.jobs.catalog import Catalog, spec_files_in
-from cuttlebone.jobs.store_sqlite.reading import FILE_NAME
-from cuttlebone.jobs.store_sqlite.schema import MIGRATIONS, connect
 from cuttlebone.sandbox import Sandbox
 from cuttlebone.settings import Isolation, Settings
+from cuttlebone.specs.catalog import Catalog, spec_files_in
+from cuttlebone.store.sqlite.reading import FILE_NAME
+from cuttlebone.store.sqlite.schema import MIGRATIONS, connect
 from cuttlebone.text.addresses import address, is_loopback
 
 DISK_BYTES_MIN: Final = 1 << 30
@@ -31,7 +31,7 @@ DISK_BYTES_MIN: Final = 1 << 30
 _PACKAGES: Final = ("cuttlebone", "wasmtime", "llama-cpp-python", "llguidance")
 
 
-class Verdict(StrEnum):
+class Severity(StrEnum):
     """What is to be done about a finding."""
 
     FINE = "fine"
@@ -42,17 +42,17 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """One thing that was looked at."""
 
     area: str
-    verdict: Verdict
+    verdict: Severity
     what: str
     advice: str = ""
     """What to do."""
 
 
-def diagnose(settings: Settings) -> Iterator[Finding]:
+def diagnose(settings: Settings) -> Iterator[Diagnosis]:
     """Look at one thing after the other. `settings.state` is None for a host that keeps nothing."""
     yield _versions()
     with Sandbox(isolation=_tried(settings.isolation)) as sandbox:
@@ -61,8 +61,8 @@ def diagnose(settings: Settings) -> Iterator[Finding]:
     yield from _models(settings)
     yield from _folder("cache folder", settings.cache_folder)
     if settings.state is None:
-        yield Finding(
-            "state folder", Verdict.NOTE, "none: jobs end with the host", "give --state DIR"
+        yield Diagnosis(
+            "state folder", Severity.NOTE, "none: jobs end with the host", "give --state DIR"
         )
     else:
         yield from _folder("state folder", settings.state)
@@ -72,10 +72,10 @@ def diagnose(settings: Settings) -> Iterator[Finding]:
     yield from _callbacks(settings)
 
 
-def _versions() -> Finding:
+def _versions() -> Diagnosis:
     found = [f"Python {platform.python_version()}", f"SQLite {sqlite3.sqlite_version}"]
     found += [f"{name} {version(name)}" for name in _PACKAGES]
-    return Finding("versions", Verdict.FINE, ", ".join(found))
+    return Diagnosis("versions", Severity.FINE, ", ".join(found))
 
 
 def _tried(isolation: Isolation) -> Isolation:
@@ -83,27 +83,27 @@ def _tried(isolation: Isolation) -> Isolation:
     return Isolation.PROCESS if isolation is Isolation.REQUIRE else isolation
 
 
-def _isolation(wanted: Isolation, sandbox: Sandbox) -> Iterator[Finding]:
+def _isolation(wanted: Isolation, sandbox: Sandbox) -> Iterator[Diagnosis]:
     area = "isolation"
     if wanted is Isolation.THREAD:
-        yield Finding(
-            area, Verdict.NOTE, "guests run in threads of the host",
+        yield Diagnosis(
+            area, Severity.NOTE, "guests run in threads of the host",
             "leave `isolation: thread` out unless every block is trusted",
         )  # fmt: skip
         return
     for layer, missing in sandbox.layers.items():
         if missing is None:
-            yield Finding(area, Verdict.FINE, f"{layer} is on")
+            yield Diagnosis(area, Severity.FINE, f"{layer} is on")
         else:
-            yield Finding(
+            yield Diagnosis(
                 area,
-                Verdict.MEND if wanted is Isolation.REQUIRE else Verdict.NOTE,
+                Severity.MEND if wanted is Isolation.REQUIRE else Severity.NOTE,
                 f"{layer} is off: {missing}",
                 "use a kernel that has it; a container may have to be allowed to use it",
             )
 
 
-def _specs(settings: Settings, sandbox: Sandbox) -> Iterator[Finding]:
+def _specs(settings: Settings, sandbox: Sandbox) -> Iterator[Diagnosis]:
     area = "specs"
     catalog = Catalog(
         lambda: spec_files_in(settings.specs), admit=sandbox.admit, limits_max=settings.limits_max
@@ -111,59 +111,61 @@ def _specs(settings: Settings, sandbox: Sandbox) -> Iterator[Finding]:
     try:
         catalog.refresh()
     except OperatorError as error:
-        yield Finding(area, Verdict.MEND, str(error), "give --specs FOLDER")
+        yield Diagnosis(area, Severity.MEND, str(error), "give --specs FOLDER")
         return
     for name, loaded in catalog.specs().items():
         role = loaded.spec.model
         if role is None or role in settings.models:
-            yield Finding(area, Verdict.FINE, f"{name} can be served")
+            yield Diagnosis(area, Severity.FINE, f"{name} can be served")
         else:
-            yield Finding(
-                area, Verdict.MEND, f"{name} asks for the model `{role}`, which is not served",
+            yield Diagnosis(
+                area, Severity.MEND, f"{name} asks for the model `{role}`, which is not served",
                 f"give --model {role}=FILE.gguf",
             )  # fmt: skip
     for fault in catalog.faults().values():
-        yield Finding(
-            area, Verdict.MEND, fault, "mend the file; `cuttlebone spec check` tells more"
+        yield Diagnosis(
+            area, Severity.MEND, fault, "mend the file; `cuttlebone spec check` tells more"
         )
     if not catalog.specs() and not catalog.faults():
-        yield Finding(area, Verdict.NOTE, f"there are none in {settings.specs}", "add a spec file")
+        yield Diagnosis(
+            area, Severity.NOTE, f"there are none in {settings.specs}", "add a spec file"
+        )
 
 
-def _models(settings: Settings) -> Iterator[Finding]:
+def _models(settings: Settings) -> Iterator[Diagnosis]:
     for role, path in settings.models.items():
         try:
             header = read_header(path)
         except OperatorError as error:
-            yield Finding("models", Verdict.MEND, f"{role}: {error}", "give another file")
+            yield Diagnosis("models", Severity.MEND, f"{role}: {error}", "give another file")
         else:
             size = header.size_bytes >> 20
-            yield Finding("models", Verdict.FINE, f"{role}: {path.name}, {size} MiB")
+            yield Diagnosis("models", Severity.FINE, f"{role}: {path.name}, {size} MiB")
 
 
-def _folder(area: str, folder: Path) -> Iterator[Finding]:
+def _folder(area: str, folder: Path) -> Iterator[Diagnosis]:
     """Whether a folder is there, or can be made, is writable, for one user alone, and has space."""
     there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        yield Finding(
-            area, Verdict.MEND, f"{there} cannot be written",
+        yield Diagnosis(
+            area, Severity.MEND, f"{there} cannot be written",
             "give another folder, or run the host as the user that owns it",
         )  # fmt: skip
         return
     if there is folder and folder.stat().st_mode & 0o077:
-        yield Finding(area, Verdict.MEND, f"others may enter {folder}", f"chmod 700 {folder}")
+        yield Diagnosis(area, Severity.MEND, f"others may enter {folder}", f"chmod 700 {folder}")
     else:
         made = "" if there is folder else " will be made"
-        yield Finding(area, Verdict.FINE, f"{folder}{made}")
+        yield Diagnosis(area, Severity.FINE, f"{folder}{made}")
     free = shutil.disk_usage(there).free
     if free < DISK_BYTES_MIN:
-        yield Finding(
-            area, Verdict.MEND, f"{free >> 20} MiB of disk are left for {folder}",
+        yield Diagnosis(
+            area, Severity.MEND, f"{free >> 20} MiB of disk are left for {folder}",
             "make room; while the disk is full no job is accepted",
         )  # fmt: skip
 
 
-def _store(folder: Path) -> Iterator[Finding]:
+def _store(folder: Path) -> Iterator[Diagnosis]:
     path, area = folder / FILE_NAME, "job store"
     if not path.exists():
         return
@@ -172,52 +174,52 @@ def _store(folder: Path) -> Iterator[Finding]:
             (schema,) = connection.execute("pragma user_version").fetchone()
             (jobs,) = connection.execute("select count(*) from jobs").fetchone()
     except sqlite3.Error as error:
-        yield Finding(
-            area, Verdict.MEND, f"{path} cannot be read: {error}",
+        yield Diagnosis(
+            area, Severity.MEND, f"{path} cannot be read: {error}",
             "put a backup in its place, or move it away to start with an empty store",
         )  # fmt: skip
         return
     if schema > len(MIGRATIONS):
-        yield Finding(
-            area, Verdict.MEND, f"{path} was written by a newer host", "install that version"
+        yield Diagnosis(
+            area, Severity.MEND, f"{path} was written by a newer host", "install that version"
         )
     else:
-        yield Finding(area, Verdict.FINE, f"{jobs} jobs, schema version {schema}")
+        yield Diagnosis(area, Severity.FINE, f"{jobs} jobs, schema version {schema}")
 
 
-def _access(settings: Settings) -> Finding:
+def _access(settings: Settings) -> Diagnosis:
     area, tokens = "access", None
     if settings.state is not None:
         try:
             tokens = TokenFile(settings.state).tokens()
         except OperatorError as error:
-            return Finding(area, Verdict.MEND, str(error), "see `cuttlebone token`")
+            return Diagnosis(area, Severity.MEND, str(error), "see `cuttlebone token`")
     if tokens is not None:
-        return Finding(area, Verdict.FINE, f"{len(tokens)} tokens; nobody comes in without one")
+        return Diagnosis(area, Severity.FINE, f"{len(tokens)} tokens; nobody comes in without one")
     parsed = address(settings.host)
     if settings.socket is None and (parsed is None or not is_loopback(parsed)):
-        return Finding(
-            area, Verdict.MEND, f"{settings.host} can be reached from elsewhere, without a token",
+        return Diagnosis(
+            area, Severity.MEND, f"{settings.host} can be reached from elsewhere, without a token",
             "make one with `cuttlebone token add NAME`, or listen on 127.0.0.1",
         )  # fmt: skip
-    return Finding(
-        area, Verdict.NOTE, "no token is needed: every program of this machine may use the host",
+    return Diagnosis(
+        area, Severity.NOTE, "no token is needed: every program of this machine may use the host",
         "`cuttlebone token add NAME` makes one",
     )  # fmt: skip
 
 
-def _connections(wanted: int) -> Finding:
+def _connections(wanted: int) -> Diagnosis:
     area, possible = "connections", connections_possible(wanted)
     if possible == wanted:
-        return Finding(area, Verdict.FINE, f"{wanted} at once can be served")
-    return Finding(
-        area, Verdict.MEND,
+        return Diagnosis(area, Severity.FINE, f"{wanted} at once can be served")
+    return Diagnosis(
+        area, Severity.MEND,
         f"only {possible} at once can be served, not {wanted}: the limit of open files is low",
         "raise it (`ulimit -Hn`, under systemd `LimitNOFILE=`), or lower `connections_max`",
     )  # fmt: skip
 
 
-def _callbacks(settings: Settings) -> Iterator[Finding]:
+def _callbacks(settings: Settings) -> Iterator[Diagnosis]:
     if not settings.callback_hosts:
         return
     area, path = "callbacks", settings.callback_secret_file
@@ -228,11 +230,11 @@ def _callbacks(settings: Settings) -> Iterator[Finding]:
         if path is not None:
             read_secrets(path)
     except OperatorError as error:
-        yield Finding(area, Verdict.MEND, str(error), "mend the settings")
+        yield Diagnosis(area, Severity.MEND, str(error), "mend the settings")
         return
     if path is None and settings.state is None:
-        yield Finding(
-            area, Verdict.MEND, "there is no secret to sign with", "set `callback_secret_file`"
+        yield Diagnosis(
+            area, Severity.MEND, "there is no secret to sign with", "set `callback_secret_file`"
         )
     else:
-        yield Finding(area, Verdict.FINE, f"{', '.join(settings.callback_hosts)} may be called")
+        yield Diagnosis(area, Severity.FINE, f"{', '.join(settings.callback_hosts)} may be called")

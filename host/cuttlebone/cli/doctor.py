@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from cuttlebone.cli.diagnosis import Finding, Verdict, diagnose
+from cuttlebone.cli.diagnosis import Diagnosis, Severity, diagnose
 from cuttlebone.cli.host_options import IsolationOption, ModelsOption, read_models, settings_with
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
@@ -16,7 +16,7 @@ from cuttlebone.cli.statuses import ExitStatus
 
 app = typer.Typer()
 
-_STYLES: Final = {Verdict.FINE: "green", Verdict.NOTE: "yellow", Verdict.MEND: "bold red"}
+_STYLES: Final = {Severity.FINE: "green", Severity.NOTE: "yellow", Severity.MEND: "bold red"}
 
 
 @app.command(epilog="Example: cuttlebone doctor --specs specs --model smollm2=demo")
@@ -54,7 +54,7 @@ def doctor(
         )
         folder = None if no_state else settings.state_folder
         findings = list(diagnose(settings.model_copy(update={"state": folder})))
-    ill = any(one.verdict is Verdict.MEND for one in findings)
+    ill = any(one.verdict is Severity.MEND for one in findings)
     if as_json:
         write_json({"ok": not ill, "findings": [_plain(one) for one in findings]}, pretty=False)
     else:
@@ -62,7 +62,7 @@ def doctor(
     raise typer.Exit(ExitStatus.FAILED if ill else ExitStatus.DONE)
 
 
-def _plain(finding: Finding) -> dict[str, str]:
+def _plain(finding: Diagnosis) -> dict[str, str]:
     return {
         "area": finding.area,
         "verdict": finding.verdict,
@@ -71,7 +71,7 @@ def _plain(finding: Finding) -> dict[str, str]:
     }
 
 
-def _show(findings: list[Finding]) -> None:
+def _show(findings: list[Diagnosis]) -> None:
     console = Console(markup=False, emoji=False, highlight=False)
     for one in findings:
         line = Text.assemble((f"{one.verdict:<5}", _STYLES[one.verdict]), f" {one.area}: ")

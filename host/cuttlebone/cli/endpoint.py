@@ -12,14 +12,14 @@ from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
 from cuttlebone.cli.statuses import ExitStatus
-from cuttlebone.endpoints.roster import (
+from cuttlebone.endpoints.config.roster import (
     RosterImport,
     RosterRefused,
     Skipped,
     import_roster,
     read_overlay,
 )
-from cuttlebone.endpoints.spec import (
+from cuttlebone.endpoints.config.spec import (
     InferenceSpec,
     InvalidConfig,
     MalformedSpec,
@@ -28,13 +28,13 @@ from cuttlebone.endpoints.spec import (
     validate,
     write_spec,
 )
-from cuttlebone.endpoints.spec.file import (
+from cuttlebone.endpoints.config.spec.file import (
     FILE_KEY,
     merged,
     read_endpoints,
     save_endpoints,
 )
-from cuttlebone.endpoints.spec.reading import field_pointer
+from cuttlebone.endpoints.config.spec.reading import field_pointer
 from cuttlebone.errors import OperatorError
 from cuttlebone.text.documents import MalformedDocument, read_document
 from cuttlebone.text.json_values import Json

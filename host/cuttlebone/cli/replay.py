@@ -16,18 +16,18 @@ from cuttlebone.cli.output import write_json, write_line
 from cuttlebone.cli.statuses import ExitStatus
 from cuttlebone.client import Client
 from cuttlebone.errors import OperatorError
+from cuttlebone.execution.replay.replay import End, Replay, is_whole
+from cuttlebone.execution.replay.replay import replay as replay_job
+from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.files import HandleTable
-from cuttlebone.jobs.catalog import spec_files_in
-from cuttlebone.jobs.loading import LoadedSpec, load_spec, read_block
-from cuttlebone.jobs.recorded import RecordedJob, read_recorded_job
-from cuttlebone.jobs.replay import End, Replay, is_whole
-from cuttlebone.jobs.replay import replay as replay_job
-from cuttlebone.jobs.shapes import Shapes
-from cuttlebone.jobs.spec import Spec, read_spec
-from cuttlebone.jobs.store_sqlite import recorded_in
-from cuttlebone.jobs.watchdog import Watchdog
+from cuttlebone.job.recorded_job import RecordedJob, read_recorded_job
 from cuttlebone.sandbox import GuestLimits, Sandbox
 from cuttlebone.settings import Settings
+from cuttlebone.specs.catalog import spec_files_in
+from cuttlebone.specs.io_schemas import IoSchemas
+from cuttlebone.specs.loading import LoadedSpec, load_spec, read_block
+from cuttlebone.specs.spec import Spec, read_spec
+from cuttlebone.store.sqlite import recorded_in
 from cuttlebone.text.addresses import DEFAULT_URL
 
 DOCUMENT_BYTES_MAX: Final = 512 << 20
@@ -119,9 +119,9 @@ def _replay(recorded: RecordedJob, block: Path | None, settings: Settings) -> Re
         guest = stack.enter_context(
             closing(sandbox.open_guest(chosen, GuestLimits.of(recorded.limits)))
         )
-        shapes = Shapes(chosen.signature) if loaded is None else loaded.shapes
+        io_schemas = IoSchemas(chosen.signature) if loaded is None else loaded.io_schemas
         watchdog = stack.enter_context(Watchdog())
-        return replay_job(guest, recorded, shapes, files, watchdog=watchdog)
+        return replay_job(guest, recorded, io_schemas, files, watchdog=watchdog)
 
 
 def _loaded(

@@ -30,9 +30,9 @@ from cuttlebone.cli.outcome import reporting, status_of
 from cuttlebone.cli.output import write_json
 from cuttlebone.cli.watching import EventView, stderr_console
 from cuttlebone.errors import OperatorError
-from cuttlebone.jobs.events import EventKind, JobEvent
-from cuttlebone.jobs.job import Submission
-from cuttlebone.jobs.service import JobService
+from cuttlebone.job.events import EventKind, JobEvent
+from cuttlebone.job.job import Submission
+from cuttlebone.service.job_service import JobService
 from cuttlebone.signals import next_wake, on_stop_signal
 from cuttlebone_abi import Envelope
 

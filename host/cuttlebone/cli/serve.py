@@ -10,9 +10,14 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from cuttlebone.access import Door, Quotas, TokenFile
+from cuttlebone.access import Authenticator, Quotas, TokenFile
 from cuttlebone.api import HttpServer, create_app, listen, listen_unix
-from cuttlebone.api.bounds import Bounds, Pace, connections_possible, raise_open_files
+from cuttlebone.api.connection_limits import (
+    ConnectionLimits,
+    Pace,
+    connections_possible,
+    raise_open_files,
+)
 from cuttlebone.assembly import Host, open_host
 from cuttlebone.cli.host_options import IsolationOption, ModelsOption, read_models, settings_with
 from cuttlebone.cli.logs import log_to_stderr
@@ -20,7 +25,7 @@ from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import shown, write_json
 from cuttlebone.cli.watching import stderr_console
-from cuttlebone.jobs.service import JobService
+from cuttlebone.service.job_service import JobService
 from cuttlebone.settings import Settings
 from cuttlebone.text.addresses import address, in_url, is_loopback
 
@@ -137,11 +142,11 @@ def _server(running: Host, tokens: TokenFile | None, listener: socket.socket) ->
         version=version("cuttlebone"),
         body_bytes_max=settings.body_bytes_max,
         hosts=(*settings.names, *_hosts(settings.host)),
-        door=Door(tokens, local=local),
+        authenticator=Authenticator(tokens, local=local),
         quotas=Quotas(settings),
     )
     raise_open_files()
-    bounds = Bounds(
+    bounds = ConnectionLimits(
         connections=connections_possible(settings.connections_max),
         pace=Pace(settings.stall_timeout_s),
     )

@@ -11,9 +11,9 @@ from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
 from cuttlebone.cli.statuses import ExitStatus
 from cuttlebone.errors import OperatorError
-from cuttlebone.jobs.catalog import Catalog, spec_files_in
-from cuttlebone.jobs.loading import LoadedSpec
 from cuttlebone.sandbox import Sandbox
+from cuttlebone.specs.catalog import Catalog, spec_files_in
+from cuttlebone.specs.loading import LoadedSpec
 from cuttlebone_abi import Json
 
 app = typer.Typer(help="Check spec files.")

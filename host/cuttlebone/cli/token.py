@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from cuttlebone.access import Scope, Token, TokenFile
+from cuttlebone.access import Token, TokenFile, TokenScope
 from cuttlebone.cli.host_options import settings_with
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
@@ -15,7 +15,7 @@ from cuttlebone.cli.output import write_json, write_line, write_note
 
 app = typer.Typer(help="Make, list and revoke the tokens of a host.")
 
-DEFAULT_SCOPES = (Scope.SUBMIT, Scope.READ, Scope.CANCEL)
+DEFAULT_SCOPES = (TokenScope.SUBMIT, TokenScope.READ, TokenScope.CANCEL)
 DEFAULT_TENANT = "local"
 
 NameArgument: TypeAlias = Annotated[
@@ -34,7 +34,7 @@ def add(
     name: NameArgument,
     *,
     scopes: Annotated[
-        list[Scope] | None,
+        list[TokenScope] | None,
         typer.Option(
             "--scope",
             help="What it may do; `admin` uploads blocks. Repeatable. [default: submit, read, cancel]",

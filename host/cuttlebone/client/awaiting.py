@@ -23,7 +23,7 @@ from cuttlebone.client.resources import (
     SpecList,
     StreamEvent,
 )
-from cuttlebone.client.resuming import Resumption, Waiting
+from cuttlebone.client.resuming import Resumption, RetryPause
 from cuttlebone.client.streams import BoundedAsyncStream
 from cuttlebone_abi import Envelope, JobStatus, Json
 
@@ -94,7 +94,7 @@ class AsyncClient:
 
     async def wait(self, job_id: str) -> JobResource:
         """Return a job once it is final, however long that takes, over restarts of the host."""
-        waiting = Waiting()
+        waiting = RetryPause()
         while True:
             try:
                 job = await self.job(job_id, wait_s=WAIT_S_MAX)

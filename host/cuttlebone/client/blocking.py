@@ -22,7 +22,7 @@ from cuttlebone.client.resources import (
     SpecList,
     StreamEvent,
 )
-from cuttlebone.client.resuming import Resumption, Waiting
+from cuttlebone.client.resuming import Resumption, RetryPause
 from cuttlebone.client.streams import BoundedStream
 from cuttlebone_abi import Envelope, JobStatus, Json
 
@@ -92,7 +92,7 @@ class Client:
 
     def wait(self, job_id: str) -> JobResource:
         """Return a job once it is final, however long that takes, over restarts of the host."""
-        waiting = Waiting()
+        waiting = RetryPause()
         while True:
             try:
                 job = self.job(job_id, wait_s=WAIT_S_MAX)

@@ -112,7 +112,7 @@ def _value(data: str) -> Json:
         raise ValueError(f"an event is not JSON: {error.reason}") from None
 
 
-class Waiting:
+class RetryPause:
     """How long to wait for a host that is away while one waits for a job. Owned by that wait."""
 
     def __init__(self) -> None:

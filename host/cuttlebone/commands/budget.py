@@ -11,7 +11,7 @@ from cuttlebone.settings import Limits
 from cuttlebone_abi import ErrorCode
 
 
-class Waiting(Protocol):
+class WaitClock(Protocol):
     """Something whose waiting is the fault of other jobs: a generation."""
 
     @property
@@ -34,7 +34,7 @@ class Budget:
         self._clock = clock
         self._started = clock()
         self._waited_s = 0.0
-        self._waiting: Waiting | None = None
+        self._waiting: WaitClock | None = None
         self._infer_calls = 0
         self._events = 0
         self._event_bytes = 0
@@ -89,7 +89,7 @@ class Budget:
     # --- time -----------------------------------------------------------------------------
 
     @contextmanager
-    def waiting_for(self, generation: Waiting) -> Iterator[None]:
+    def waiting_for(self, generation: WaitClock) -> Iterator[None]:
         """Leave the waiting of `generation` out of the job's time, into its own bound."""
         self._waiting = generation
         try:

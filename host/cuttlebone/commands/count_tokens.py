@@ -4,18 +4,18 @@ import time
 from typing import Final
 
 from cuttlebone.commands.infer import granted_model, tell_if_loading, turns_of
-from cuttlebone.commands.scope import Scope
-from cuttlebone.inference.generation import GenerationRequest
+from cuttlebone.commands.scope import JobScope
+from cuttlebone.generation.request import GenerationRequest
 from cuttlebone_abi import CountTokens, TokensCounted
 
 LOOK_S: Final = 0.1
 """How often a job that waits for its model looks whether it was stopped."""
 
 
-def carry_out_count_tokens(command: CountTokens, scope: Scope) -> TokensCounted:
+def carry_out_count_tokens(command: CountTokens, scope: JobScope) -> TokensCounted:
     """Count; raise CommandError, or JobError when the job is stopped while the model is loading."""
     model = granted_model(scope, "count_tokens")
-    with scope.budget.waiting_for(_Waiting()):
+    with scope.budget.waiting_for(_ModelWait()):
         counter = model.generator.counter(LOOK_S)
         if counter is None:
             tell_if_loading(scope, model)
@@ -37,8 +37,8 @@ def carry_out_count_tokens(command: CountTokens, scope: Scope) -> TokensCounted:
     return TokensCounted(tokens=tokens, context=counter.context_tokens)
 
 
-class _Waiting:
-    """Waiting from now on."""
+class _ModelWait:
+    """WaitClock from now on."""
 
     def __init__(self) -> None:
         self._since_s = time.monotonic()

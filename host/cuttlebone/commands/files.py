@@ -3,7 +3,7 @@
 import base64
 from typing import TypeAlias, assert_never
 
-from cuttlebone.commands.scope import Scope
+from cuttlebone.commands.scope import JobScope
 from cuttlebone_abi import (
     Close,
     Closed,
@@ -22,7 +22,7 @@ FileCommand: TypeAlias = Open | Slice | SliceBytes | List | Close
 FileEvent: TypeAlias = Opened | Sliced | SlicedBytes | Listed | Closed
 
 
-def carry_out_file_command(command: FileCommand, scope: Scope) -> FileEvent:
+def carry_out_file_command(command: FileCommand, scope: JobScope) -> FileEvent:
     """Carry out any command of this family; raise CommandError."""
     match command:
         case Open():
@@ -39,13 +39,13 @@ def carry_out_file_command(command: FileCommand, scope: Scope) -> FileEvent:
             assert_never(command)
 
 
-def carry_out_open(command: Open, scope: Scope) -> Opened:
+def carry_out_open(command: Open, scope: JobScope) -> Opened:
     """Open a granted file; raise CommandError."""
     opened = scope.files.open(command.path)
     return Opened(handle=opened.handle, len=opened.len, kind=opened.kind)
 
 
-def carry_out_slice(command: Slice, scope: Scope) -> Sliced:
+def carry_out_slice(command: Slice, scope: JobScope) -> Sliced:
     """Read a window of text; raise CommandError."""
     window = scope.files.slice(
         command.handle,
@@ -56,7 +56,7 @@ def carry_out_slice(command: Slice, scope: Scope) -> Sliced:
     return Sliced(text=window.text, next_offset=window.next_offset)
 
 
-def carry_out_slice_bytes(command: SliceBytes, scope: Scope) -> SlicedBytes:
+def carry_out_slice_bytes(command: SliceBytes, scope: JobScope) -> SlicedBytes:
     """Read a window of bytes; raise CommandError."""
     data = scope.files.slice_bytes(command.handle, command.offset, command.len)
     return SlicedBytes(
@@ -64,7 +64,7 @@ def carry_out_slice_bytes(command: SliceBytes, scope: Scope) -> SlicedBytes:
     )
 
 
-def carry_out_list(command: List, scope: Scope) -> Listed:
+def carry_out_list(command: List, scope: JobScope) -> Listed:
     """Name what a granted folder holds; raise CommandError."""
     listing = scope.files.list_folder(
         command.path, after=command.after, entries_max=scope.budget.limits.list_entries
@@ -76,7 +76,7 @@ def carry_out_list(command: List, scope: Scope) -> Listed:
     return Listed(entries=entries, after=entries[-1].name if listing.more else None)
 
 
-def carry_out_close(command: Close, scope: Scope) -> Closed:
+def carry_out_close(command: Close, scope: JobScope) -> Closed:
     """Give a handle back; raise CommandError."""
     scope.files.close(command.handle)
     return Closed()

@@ -5,30 +5,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Final, assert_never
 
-from cuttlebone.commands.scope import Model, Scope
+from cuttlebone.commands.scope import JobScope, Model
 from cuttlebone.errors import CommandError, JobError
-from cuttlebone.inference.generation import (
+from cuttlebone.generation.outcome import FailedGeneration, Finished, Piece
+from cuttlebone.generation.request import (
     Constraint,
-    FailedGeneration,
-    Finished,
-    Generation,
     GenerationRequest,
     Grammar,
     JsonSchema,
-    Piece,
     Sampling,
     Turn,
 )
+from cuttlebone.generation.ticket import Generation
 from cuttlebone.text import printable
 from cuttlebone_abi import ErrorCode, Finish, Infer, InferDone, InferRequest, Message
 
-Verdict = Callable[[str], bool]
+AskVerdict = Callable[[str], bool]
 """Asks the guest whether to stop after a piece of text."""
 
 _NOT_SERVED: Final = ("images",)
 
 
-def carry_out_infer(command: Infer, scope: Scope, verdict: Verdict | None) -> InferDone:
+def carry_out_infer(command: Infer, scope: JobScope, verdict: AskVerdict | None) -> InferDone:
     """Generate; raise CommandError, or JobError when the job ends with it.
 
     `verdict` is None for a guest that does not want to see its tokens.
@@ -65,7 +63,7 @@ def _let_go(generation: Generation) -> None:
     generation.wake()
 
 
-def _follow(generation: Generation, scope: Scope, verdict: Verdict | None) -> Finished:
+def _follow(generation: Generation, scope: JobScope, verdict: AskVerdict | None) -> Finished:
     """Take the deliveries of a generation one by one until its last."""
     while True:
         delivery = generation.next(timeout_s=None)
@@ -90,7 +88,7 @@ def _follow(generation: Generation, scope: Scope, verdict: Verdict | None) -> Fi
                 assert_never(delivery)
 
 
-def granted_model(scope: Scope, command: str) -> Model:
+def granted_model(scope: JobScope, command: str) -> Model:
     """The model of the job; raise CommandError for a job that was given none."""
     if scope.model is None:
         raise CommandError(
@@ -100,7 +98,7 @@ def granted_model(scope: Scope, command: str) -> Model:
     return scope.model
 
 
-def tell_if_loading(scope: Scope, model: Model) -> None:
+def tell_if_loading(scope: JobScope, model: Model) -> None:
     """Tell the watchers why nothing happens, if what was submitted waits for the model."""
     if not model.generator.loaded:
         scope.events.waiting(f"the model `{printable(model.role)}` to be loaded")
@@ -108,7 +106,7 @@ def tell_if_loading(scope: Scope, model: Model) -> None:
 
 def generation_request(
     command: InferRequest,
-    scope: Scope,
+    scope: JobScope,
     model: Model,
     *,
     asks_verdict: bool,
@@ -163,7 +161,7 @@ def _turns(command: InferRequest) -> tuple[Turn, ...] | None:
     return None if command.raw else (Turn("user", command.prompt or ""),)
 
 
-def _sampling(command: InferRequest, scope: Scope, model: Model, number: int | None) -> Sampling:
+def _sampling(command: InferRequest, scope: JobScope, model: Model, number: int | None) -> Sampling:
     fields = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "seed")
     stated = {name: getattr(command, name) for name in fields}
     chosen = {
@@ -180,7 +178,7 @@ def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
     return tuple(Turn(message.role, message.content) for message in messages)
 
 
-def _derived_seed(scope: Scope, number: int | None) -> int:
+def _derived_seed(scope: JobScope, number: int | None) -> int:
     """A seed that a replay of the same job derives again."""
     name = f"{scope.job}:{scope.budget.steps}" + ("" if number is None else f":{number}")
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")

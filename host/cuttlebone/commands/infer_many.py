@@ -5,14 +5,10 @@ from dataclasses import asdict
 from typing import Final, Protocol, assert_never
 
 from cuttlebone.commands.infer import generation_request, granted_model, tell_if_loading
-from cuttlebone.commands.scope import Model, Scope
+from cuttlebone.commands.scope import JobScope, Model
 from cuttlebone.errors import CommandError
-from cuttlebone.inference.generation import (
-    FailedGeneration,
-    Finished,
-    Generation,
-    Outcome,
-)
+from cuttlebone.generation.outcome import FailedGeneration, Finished, Outcome
+from cuttlebone.generation.ticket import Generation
 from cuttlebone_abi import (
     ErrorCode,
     Failure,
@@ -40,7 +36,7 @@ class Parts(Protocol):
         """Keep what a generation came to: once this returns it is never paid for again."""
 
 
-def carry_out_infer_many(command: InferMany, scope: Scope, parts: Parts) -> InferManyDone:
+def carry_out_infer_many(command: InferMany, scope: JobScope, parts: Parts) -> InferManyDone:
     """Generate side by side; raise CommandError, or JobError when the job ends with it.
 
     What `parts` recalls is not generated, but counts as if it were.
@@ -73,7 +69,7 @@ class _Together:
     Invariant: after `submit` each request has its result, or a generation that is under way.
     """
 
-    def __init__(self, command: InferMany, scope: Scope, model: Model, parts: Parts) -> None:
+    def __init__(self, command: InferMany, scope: JobScope, model: Model, parts: Parts) -> None:
         self._requests = command.requests
         self._scope = scope
         self._model = model

@@ -1,15 +1,15 @@
 """What one job may touch: its files, its model, its watchers, its budget."""
 
 from dataclasses import dataclass
-from typing import Annotated, Protocol
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Protocol
 
 from cuttlebone.commands.budget import Budget
 from cuttlebone.files import HandleTable
-from cuttlebone.inference.generation import Generation, GenerationRequest
+from cuttlebone.generation.request import GenerationRequest
+from cuttlebone.generation.ticket import Generation
 from cuttlebone.inference.prompts import TokenCounter
-from cuttlebone_abi import U32, Json, Number
+from cuttlebone.specs.infer_defaults import InferDefaults
+from cuttlebone_abi import Json
 
 
 class EventSink(Protocol):
@@ -42,21 +42,6 @@ class Generator(Protocol):
         """
 
 
-class InferDefaults(BaseModel):
-    """Defaults and bounds that a spec sets for `infer`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    temperature: Annotated[Number, Field(ge=0)] = 0.0
-    top_p: Number | None = None
-    top_k: Annotated[int, Field(strict=True, ge=1)] | None = None
-    min_p: Number | None = None
-    repeat_penalty: Number | None = None
-    seed: U32 | None = None
-    max_tokens_max: Annotated[int, Field(strict=True, ge=1)] = 1024
-    """The most that one `infer` may ask for."""
-
-
 @dataclass(frozen=True, slots=True)
 class Model:
     """The model that a spec names: its role, and where it is served."""
@@ -67,7 +52,7 @@ class Model:
 
 
 @dataclass(slots=True)
-class Scope:
+class JobScope:
     """All that one job may touch. Owner: its job thread."""
 
     job: str

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from cuttlebone_abi import Finish
 
 
-class Answer:
+class AnswerText:
     """What a generation has said. Owned by the inference thread; fed one token at a time.
 
     Bytes are held until they make whole characters, characters until they can no longer be the

@@ -13,7 +13,7 @@ from jinja2 import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from cuttlebone.errors import CommandError, OperatorError
-from cuttlebone.inference.generation import Turn
+from cuttlebone.generation.request import Turn
 from cuttlebone.text import printable
 from cuttlebone_abi import ErrorCode
 

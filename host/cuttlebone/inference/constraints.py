@@ -8,7 +8,7 @@ from typing import Final
 import jsonschema_rs
 
 from cuttlebone.errors import CommandError
-from cuttlebone.inference.generation import Grammar, JsonSchema
+from cuttlebone.generation.request import Grammar, JsonSchema
 from cuttlebone.text import printable
 from cuttlebone_abi import ErrorCode, Json, MalformedMessage, dump_json, load_json
 

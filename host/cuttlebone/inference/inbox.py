@@ -5,7 +5,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from cuttlebone.inference.generation import CancelAsked, Generation, VerdictGiven
+from cuttlebone.generation.ticket import CancelAsked, Generation, VerdictGiven
 from cuttlebone.inference.prompts import Prepared
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from itertools import count
 
+from cuttlebone.generation.outcome import CANCELLED
+from cuttlebone.generation.ticket import Generation
 from cuttlebone.inference.figures import Meter
-from cuttlebone.inference.generation import CANCELLED, Generation
 from cuttlebone.inference.model import Model
 from cuttlebone.inference.prompts import Prepared
 from cuttlebone.inference.scheduler import Scheduler, SequenceId

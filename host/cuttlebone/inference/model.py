@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NewType, Protocol
 
-from cuttlebone.inference.generation import Constraint, Sampling
+from cuttlebone.generation.request import Constraint, Sampling
 
 Token = NewType("Token", int)
 """An index into the vocabulary of the model."""
@@ -53,7 +53,7 @@ class DecodeFailed(Exception):
     """The model could not evaluate a batch. Nothing is known of the memory of its runs."""
 
 
-class Form(Protocol):
+class CompiledConstraint(Protocol):
     """A constraint compiled for one model. Immutable."""
 
     def fault(self, text: str) -> str | None:
@@ -108,10 +108,10 @@ class Model(Protocol):
     def ends_text(self, token: Token) -> bool:
         """Whether the model says with this token that it has finished."""
 
-    def compile(self, constraint: Constraint) -> Form:
+    def compile(self, constraint: Constraint) -> CompiledConstraint:
         """Compile a constraint, from any thread; raise CommandError (invalid_grammar)."""
 
-    def sampler(self, sampling: Sampling, form: Form | None) -> Sampler:
+    def sampler(self, sampling: Sampling, form: CompiledConstraint | None) -> Sampler:
         """Make a sampler that keeps to the form, which this model has compiled."""
 
     def decode(self, runs: Sequence[Run]) -> list[int]:

@@ -25,7 +25,7 @@ class Match:
 
 
 class PrefixTree:
-    """Which slots share which beginnings, tenant by tenant. Owned by one `Cells`.
+    """Which slots share which beginnings, tenant by tenant. Owned by one `KvCells`.
 
     Invariants: each node's slots are a superset of its children's; no node is without slots; no
     two children of a node begin with the same token; `tokens` is the sum of all runs, which is

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from cuttlebone.errors import CommandError
+from cuttlebone.generation.request import GenerationRequest, Turn
 from cuttlebone.inference.chat import ChatTemplate, Part
-from cuttlebone.inference.generation import GenerationRequest, Turn
-from cuttlebone.inference.model import Form, Model, Token
+from cuttlebone.inference.model import CompiledConstraint, Model, Token
 from cuttlebone_abi import ErrorCode
 
 PROMPT_BYTES_PER_CONTEXT_TOKEN_MAX: Final = 16
@@ -19,7 +19,7 @@ class Prepared:
     """What the inference thread needs to begin."""
 
     prompt: tuple[Token, ...]
-    form: Form | None
+    form: CompiledConstraint | None
 
 
 class TokenCounter(Protocol):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NewType
 
-from cuttlebone.inference.cells import Cells
+from cuttlebone.inference.kv_cells import KvCells
 from cuttlebone.inference.model import Slot, Token
 
 SequenceId = NewType("SequenceId", int)
@@ -91,7 +91,7 @@ class Scheduler:
     anything can go on. `running` is in order of admission.
     """
 
-    def __init__(self, cells: Cells, *, batch_tokens_max: int) -> None:
+    def __init__(self, cells: KvCells, *, batch_tokens_max: int) -> None:
         self._cells = cells
         self._batch_tokens_max = batch_tokens_max
         self._waiting: dict[tuple[bool, str], deque[tuple[SequenceId, Demand]]] = {}
@@ -116,7 +116,7 @@ class Scheduler:
 
     @property
     def free_cells(self) -> int:
-        """Cells that nothing occupies."""
+        """KvCells that nothing occupies."""
         return self._cells.free_cells
 
     @property

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from cuttlebone.inference.answer import Answer
-from cuttlebone.inference.generation import Finished, Generation, Piece
-from cuttlebone.inference.model import Form, Model, Run, Sampler, Slot, Token
+from cuttlebone.generation.outcome import Finished, Piece
+from cuttlebone.generation.ticket import Generation
+from cuttlebone.inference.answer import AnswerText
+from cuttlebone.inference.model import CompiledConstraint, Model, Run, Sampler, Slot, Token
 from cuttlebone.inference.prompts import Prepared
 from cuttlebone.inference.scheduler import Chunk, Demand
 from cuttlebone_abi import Finish
@@ -37,8 +38,8 @@ class LiveSequence:
 
     generation: Generation
     prompt: tuple[Token, ...]
-    form: Form | None
-    answer: Answer
+    form: CompiledConstraint | None
+    answer: AnswerText
     scheduled: bool = True
     """Whether the scheduler knows it."""
     slot: Slot | None = None
@@ -65,7 +66,7 @@ class LiveSequence:
     def of(cls, generation: Generation, prepared: Prepared) -> "LiveSequence":
         """Begin a sequence for a generation."""
         request = generation.request
-        answer = Answer(request.max_tokens, request.stop)
+        answer = AnswerText(request.max_tokens, request.stop)
         return cls(generation, prepared.prompt, prepared.form, answer)
 
     @property

@@ -10,8 +10,9 @@ from typing import Final, Self, TypeAlias
 import structlog
 
 from cuttlebone.errors import CommandError, OperatorError
+from cuttlebone.generation.request import GenerationRequest
+from cuttlebone.generation.ticket import CancelAsked, Generation, VerdictGiven
 from cuttlebone.inference.figures import Figures, Meter
-from cuttlebone.inference.generation import CancelAsked, Generation, GenerationRequest, VerdictGiven
 from cuttlebone.inference.inbox import (
     Inbox,
     LoadAsked,

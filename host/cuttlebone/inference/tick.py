@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from cuttlebone.errors import CommandError
-from cuttlebone.inference.cells import Cells
+from cuttlebone.generation.ticket import CancelAsked, VerdictGiven
 from cuttlebone.inference.figures import Meter
-from cuttlebone.inference.generation import CancelAsked, VerdictGiven
 from cuttlebone.inference.inbox import (
     Inbox,
     LoadAsked,
@@ -16,9 +15,10 @@ from cuttlebone.inference.inbox import (
     Submitted,
     UnloadAsked,
 )
+from cuttlebone.inference.kv_cells import KvCells
 from cuttlebone.inference.live import LiveSequences
 from cuttlebone.inference.model import DecodeFailed, Model, Run
-from cuttlebone.inference.pace import Pace
+from cuttlebone.inference.prefill_pacer import PrefillPacer
 from cuttlebone.inference.prompts import PromptMaker
 from cuttlebone.inference.scheduler import Copy, Plan, Scheduler, SequenceId
 from cuttlebone.inference.sequence import BatchLimits, LiveSequence, patience
@@ -48,9 +48,9 @@ class Ticker:
         self._limits = limits
         self._meter = meter
         self._clock = clock
-        self._pace = Pace()
+        self._pace = PrefillPacer()
         batch_tokens_max = min(limits.batch_tokens_max, info.batch_tokens_max)
-        cells = Cells(
+        cells = KvCells(
             cells=info.cells,
             slots=min(info.slots, batch_tokens_max - 1),
             kept_cells_max=int(info.cells * limits.kept_cells_share),

@@ -9,8 +9,8 @@ from typing import Final
 
 from cuttlebone.sandbox.frames import (
     EXIT_STATUS,
-    Answer,
     BrokenFrame,
+    ProcessReply,
     Request,
     receive_answer,
     send_request,
@@ -41,7 +41,7 @@ class Child:
         self._killed = False
         self._lock = threading.Lock()
 
-    def ask(self, request: Request, payload: bytes, *, payload_bytes_max: int) -> Answer:
+    def ask(self, request: Request, payload: bytes, *, payload_bytes_max: int) -> ProcessReply:
         """Send one request and wait for its answer; raise ChildDied."""
         try:
             send_request(self._connection, request, payload)

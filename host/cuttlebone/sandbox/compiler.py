@@ -18,7 +18,7 @@ from cuttlebone.sandbox.engine import settings_digest
 from cuttlebone.sandbox.fork_server import ForkServer
 from cuttlebone.sandbox.frames import METERED, Reply, Request
 from cuttlebone.sandbox.guest import MEBIBYTE
-from cuttlebone.sandbox.orders import Order
+from cuttlebone.sandbox.spawn_request import SpawnRequest
 from cuttlebone.text import printable
 
 ARTEFACT_BYTES_MAX: Final = 256 * MEBIBYTE
@@ -85,7 +85,9 @@ class Compiler:
     def _compile(self, wasm: bytes, *, metered: bool, stopped: Callable[[], bool]) -> bytes:
         if self._fork_server is None:
             return compile_module(wasm, metered=metered)
-        order = Order.for_compiling(cpu_s=self._limits.cpu_s, data_bytes=self._limits.data_bytes)
+        order = SpawnRequest.for_compiling(
+            cpu_s=self._limits.cpu_s, data_bytes=self._limits.data_bytes
+        )
         source = sealed_file(wasm)
         try:
             child = self._fork_server.spawn(order, source)

@@ -14,7 +14,7 @@ import structlog
 from cuttlebone.errors import OperatorError
 from cuttlebone.sandbox.child import Child
 from cuttlebone.sandbox.lockdown import Layer
-from cuttlebone.sandbox.orders import Order
+from cuttlebone.sandbox.spawn_request import SpawnRequest
 
 START_S_MAX: Final = 30.0
 FORK_S_MAX: Final = 60.0
@@ -45,7 +45,7 @@ class ForkServer:
             self._running()
             return dict(self._layers)
 
-    def spawn(self, order: Order, module: int) -> Child:
+    def spawn(self, order: SpawnRequest, module: int) -> Child:
         """A locked-down process that has the content of the descriptor `module`; raise OperatorError."""
         for _ in range(2):
             if (child := self._try_to_spawn(order.model_dump_json().encode(), module)) is not None:

@@ -52,7 +52,7 @@ class BrokenFrame(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProcessReply:
     """One reply, with what the guest has used so far."""
 
     kind: Reply
@@ -92,7 +92,7 @@ def receive_request(connection: socket.socket) -> tuple[Request, bytes] | None:
     return Request(kind), payload
 
 
-def send_answer(connection: socket.socket, answer: Answer) -> None:
+def send_answer(connection: socket.socket, answer: ProcessReply) -> None:
     """Send one reply; raise OSError if the other end is gone."""
     header = _REPLY.pack(
         answer.kind, len(answer.payload), answer.guest_ns, answer.memory_bytes, answer.fuel
@@ -100,7 +100,7 @@ def send_answer(connection: socket.socket, answer: Answer) -> None:
     connection.sendall(header + answer.payload)
 
 
-def receive_answer(connection: socket.socket, *, payload_bytes_max: int) -> Answer | None:
+def receive_answer(connection: socket.socket, *, payload_bytes_max: int) -> ProcessReply | None:
     """Wait for a reply; None when the guest process has gone. Raises BrokenFrame and OSError."""
 
     def length_of(fields: tuple[int, ...]) -> int:
@@ -113,7 +113,7 @@ def receive_answer(connection: socket.socket, *, payload_bytes_max: int) -> Answ
         return None
     (kind, _, guest_ns, memory_bytes, fuel), payload = received
     try:
-        return Answer(Reply(kind), payload, guest_ns, memory_bytes, fuel)
+        return ProcessReply(Reply(kind), payload, guest_ns, memory_bytes, fuel)
     except ValueError:
         raise BrokenFrame(f"a reply of unknown kind {kind}") from None
 

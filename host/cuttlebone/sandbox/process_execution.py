@@ -12,14 +12,14 @@ from cuttlebone.sandbox.artefact import Artefact
 from cuttlebone.sandbox.child import Child, ChildDied
 from cuttlebone.sandbox.execution import Description
 from cuttlebone.sandbox.frames import (
-    Answer,
     BrokenFrame,
+    ProcessReply,
     Reply,
     Request,
     unpack_description,
 )
 from cuttlebone.sandbox.guest import GuestAccounting, GuestLimits
-from cuttlebone.sandbox.orders import Order
+from cuttlebone.sandbox.spawn_request import SpawnRequest
 from cuttlebone.text import printable
 from cuttlebone_abi import ErrorCode
 
@@ -27,7 +27,7 @@ from cuttlebone_abi import ErrorCode
 _OTHER_BYTES_MAX: Final = 80 << 10
 _MESSAGE_CHARS_MAX: Final = 4096
 
-Spawn = Callable[[Order, int], Child]
+Spawn = Callable[[SpawnRequest, int], Child]
 """Makes a process for an order, with the content of a descriptor."""
 
 _log = structlog.get_logger(__name__)
@@ -41,13 +41,13 @@ class ProcessExecution:
     """
 
     def __init__(self, spawn: Spawn, artefact: Artefact, limits: GuestLimits) -> None:
-        order = Order.for_guest(limits, artefact.size_bytes)
+        order = SpawnRequest.for_guest(limits, artefact.size_bytes)
         self._child = spawn(order, artefact.descriptor())
         self._limits = limits
         self._payload_bytes_max = max(limits.command_bytes, _OTHER_BYTES_MAX)
         self._interrupted = False
         self._steps = 0
-        self._used = Answer(Reply.PAYLOAD)
+        self._used = ProcessReply(Reply.PAYLOAD)
         self._lost_ns = 0
 
     def init(self, payload: bytes) -> bytes:

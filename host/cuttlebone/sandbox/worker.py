@@ -13,7 +13,7 @@ from cuttlebone.errors import BlockRefused, Interrupted, JobError
 from cuttlebone.sandbox.compiling import compile_module
 from cuttlebone.sandbox.frames import (
     METERED,
-    Answer,
+    ProcessReply,
     Reply,
     Request,
     pack_description,
@@ -23,12 +23,12 @@ from cuttlebone.sandbox.frames import (
 from cuttlebone.sandbox.instance import Instance
 from cuttlebone.sandbox.libc import PR_SET_PDEATHSIG, process_control
 from cuttlebone.sandbox.lockdown import lock_down
-from cuttlebone.sandbox.orders import Order
-from cuttlebone.sandbox.rehearsal import Equipment, rehearse
+from cuttlebone.sandbox.spawn_request import SpawnRequest
+from cuttlebone.sandbox.warm_up import Equipment, warm_up
 
 _SIGKILL: Final = 9
 
-ORDER_BYTES_MAX: Final = 4096
+SPAWN_REQUEST_BYTES_MAX: Final = 4096
 _ORDERS: Final = 3
 
 
@@ -41,7 +41,7 @@ def become_worker(orders: int, parent: int, equipment: Equipment) -> NoReturn:
             _keep_only(orders)
             # A fork copies each page that it touches. Touching them before there is an order keeps
             # that out of the time of the job.
-            rehearse(equipment)
+            warm_up(equipment)
             _serve_one(socket.socket(fileno=_ORDERS), equipment)
             status = 0
     finally:
@@ -59,11 +59,11 @@ def _keep_only(descriptor: int) -> None:
 
 def _serve_one(orders: socket.socket, equipment: Equipment) -> None:
     with orders:
-        message, descriptors, _, _ = socket.recv_fds(orders, ORDER_BYTES_MAX, 2)
+        message, descriptors, _, _ = socket.recv_fds(orders, SPAWN_REQUEST_BYTES_MAX, 2)
     if not message:
         return  # the zygote has ended
     connection, module = descriptors
-    order = Order.model_validate_json(message)
+    order = SpawnRequest.model_validate_json(message)
     session = _Session(order, _content(module), equipment)
     with socket.socket(fileno=connection) as host:
         lock_down(order.process_limits())
@@ -81,24 +81,24 @@ def _content(descriptor: int) -> bytes:
 class _Session:
     """The one guest, or the one compilation, of this process. Owned by its only thread."""
 
-    def __init__(self, order: Order, code: bytes, equipment: Equipment) -> None:
+    def __init__(self, order: SpawnRequest, code: bytes, equipment: Equipment) -> None:
         self._equipment = equipment
         self._order = order
         self._code = code
         self._instance: Instance | None = None
 
-    def answer(self, request: Request, payload: bytes) -> Answer:
+    def answer(self, request: Request, payload: bytes) -> ProcessReply:
         """Carry out one request; every outcome is an answer."""
         try:
             return self._with_usage(Reply.PAYLOAD, self._carry_out(request, payload))
         except JobError as error:
             return self._with_usage(Reply.JOB_ERROR, f"{error.code}\n{error.message}".encode())
         except BlockRefused as error:
-            return Answer(Reply.REFUSED, "\n".join(error.faults).encode())
+            return ProcessReply(Reply.REFUSED, "\n".join(error.faults).encode())
         except MemoryError:
-            return Answer(Reply.FAULT, b"out of memory beside the guest's")
+            return ProcessReply(Reply.FAULT, b"out of memory beside the guest's")
         except (Interrupted, Exception) as error:  # noqa: BLE001  # the host logs it; nothing here could
-            return Answer(Reply.FAULT, f"{type(error).__name__}: {error}"[:1000].encode())
+            return ProcessReply(Reply.FAULT, f"{type(error).__name__}: {error}"[:1000].encode())
 
     def _carry_out(self, request: Request, payload: bytes) -> bytes:
         match request:
@@ -122,10 +122,10 @@ class _Session:
             self._code = b""
         return self._instance
 
-    def _with_usage(self, kind: Reply, payload: bytes) -> Answer:
+    def _with_usage(self, kind: Reply, payload: bytes) -> ProcessReply:
         if self._instance is None:
-            return Answer(kind, payload)
+            return ProcessReply(kind, payload)
         used = self._instance.accounting()
-        return Answer(
+        return ProcessReply(
             kind, payload, round(used.guest_ms * 1e6), used.memory_bytes_peak, used.fuel or 0
         )

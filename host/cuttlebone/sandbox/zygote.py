@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from cuttlebone.sandbox.frames import EXIT_STATUS
-from cuttlebone.sandbox.giving_way import GivingWay
 from cuttlebone.sandbox.lockdown import ProcessLimits, lock_down
-from cuttlebone.sandbox.orders import Order
-from cuttlebone.sandbox.rehearsal import Equipment, equip, rehearse
-from cuttlebone.sandbox.worker import ORDER_BYTES_MAX, become_worker
+from cuttlebone.sandbox.priority import PriorityKeeper
+from cuttlebone.sandbox.spawn_request import SpawnRequest
+from cuttlebone.sandbox.warm_up import Equipment, equip, warm_up
+from cuttlebone.sandbox.worker import SPAWN_REQUEST_BYTES_MAX, become_worker
 
 SPARES_MAX: Final = 2
 """Processes that wait for an order."""
@@ -48,7 +48,7 @@ class Zygote:
         self._equipment = equipment
         self._spares: list[Spare] = []
         self._status: dict[int, socket.socket] = {}
-        self._giving_way = GivingWay()
+        self._priorities = PriorityKeeper()
 
     def run(self) -> None:
         """Serve until the host hangs up."""
@@ -68,7 +68,7 @@ class Zygote:
         """Do what there is to do; False when the host has hung up."""
         # Forking ahead is for when there is nothing else to do.
         missing = len(self._spares) < SPARES_MAX
-        sleep_s = 0 if missing else self._giving_way.next_look_s
+        sleep_s = 0 if missing else self._priorities.next_look_s
         sources = [key.fileobj for key, _ in ready.select(sleep_s)]
         if woken in sources:
             with suppress(BlockingIOError):
@@ -76,11 +76,11 @@ class Zygote:
             self._wait_for_children()
         if missing and not sources:
             self._fork_ahead()
-        self._giving_way.look()
+        self._priorities.look()
         return self._orders not in sources or self._take_order()
 
     def _take_order(self) -> bool:
-        message, descriptors, _, _ = socket.recv_fds(self._orders, ORDER_BYTES_MAX, 3)
+        message, descriptors, _, _ = socket.recv_fds(self._orders, SPAWN_REQUEST_BYTES_MAX, 3)
         if not message:
             return False
         connection, module, status = descriptors
@@ -104,8 +104,8 @@ class Zygote:
             socket.send_fds(told, [b"p"], [handle])
             socket.send_fds(spare.orders, [message], [connection, module])
         os.close(handle)
-        if Order.model_validate_json(message).gives_way:
-            self._giving_way.watch(spare.process)
+        if SpawnRequest.model_validate_json(message).lowers_priority:
+            self._priorities.watch(spare.process)
 
     def _fork_ahead(self) -> None:
         try:
@@ -130,7 +130,7 @@ class Zygote:
             child, how = os.waitpid(-1, os.WNOHANG)
             if child == 0:
                 return
-            self._giving_way.forget(child)
+            self._priorities.forget(child)
             if (told := self._status.pop(child, None)) is not None:
                 with told, suppress(OSError):
                     told.send(EXIT_STATUS.pack(how))
@@ -161,7 +161,7 @@ def main() -> NoReturn:
     """Warm up, tell the host what holds here, serve."""
     orders = socket.socket(fileno=int(sys.argv[1]))
     equipment = equip()
-    rehearse(equipment)
+    warm_up(equipment)
     # Objects that exist now are never collected again: looking at them would copy their pages.
     gc.collect()
     gc.freeze()

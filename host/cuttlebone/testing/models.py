@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
+from cuttlebone.generation.request import Constraint, Grammar, JsonSchema, Sampling
 from cuttlebone.inference.constraints import Fault, check_grammar, check_schema, json_fault
-from cuttlebone.inference.generation import Constraint, Grammar, JsonSchema, Sampling
-from cuttlebone.inference.model import DecodeFailed, Form, ModelInfo, Run, Slot, Token
+from cuttlebone.inference.model import CompiledConstraint, DecodeFailed, ModelInfo, Run, Slot, Token
 
 _RELEASE_WAIT_S: Final = 30.0
 
@@ -154,7 +154,7 @@ class FakeModel:
                 check_grammar(constraint)
                 return FakeForm(lambda _text: None)
 
-    def sampler(self, sampling: Sampling, form: Form | None) -> "FakeSampler":  # noqa: ARG002  # scripts know no form
+    def sampler(self, sampling: Sampling, form: CompiledConstraint | None) -> "FakeSampler":  # noqa: ARG002  # scripts know no form
         """Say the answer of the script, begun with the seed if there is any randomness."""
         return FakeSampler(self, f"[{sampling.seed}] " if sampling.temperature else "")
 

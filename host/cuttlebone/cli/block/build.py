@@ -5,9 +5,9 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from cuttlebone.blocks.building import BuildFailed
-from cuttlebone.blocks.building import build as build_folder
-from cuttlebone.blocks.folder import BlockFolder, open_folder
+from cuttlebone.authoring.building import BuildFailed
+from cuttlebone.authoring.building import build as build_folder
+from cuttlebone.authoring.folder import BlockFolder, open_folder
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import complain, write_json, write_line

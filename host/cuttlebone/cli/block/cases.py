@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from cuttlebone.blocks.folder import BlockFolder, open_folder
-from cuttlebone.blocks.suite import BOTH_MODES, Verdict, read_suite
-from cuttlebone.blocks.trial import trial_settings
+from cuttlebone.authoring.folder import BlockFolder, open_folder
+from cuttlebone.authoring.suite import BOTH_MODES, CaseOutcome, read_suite
+from cuttlebone.authoring.trial import trial_settings
 from cuttlebone.cli.block.build import FolderArgument, built
 from cuttlebone.cli.block.rounds import WatchFlag, once_or_watching
 from cuttlebone.cli.host_options import IsolationOption, settings_with
@@ -103,7 +103,7 @@ def _written(folder: Path) -> frozenset[Path]:
         return frozenset()  # each round says what is wrong
 
 
-def _shown(verdicts: Iterable[Verdict], *, word: str, as_json: bool) -> list[Verdict]:
+def _shown(verdicts: Iterable[CaseOutcome], *, word: str, as_json: bool) -> list[CaseOutcome]:
     """Write each verdict as it comes, or all of them as one JSON object."""
     done = []
     for verdict in verdicts:
@@ -120,7 +120,7 @@ def _shown(verdicts: Iterable[Verdict], *, word: str, as_json: bool) -> list[Ver
     return done
 
 
-def _as_json(verdict: Verdict) -> dict[str, Json]:
+def _as_json(verdict: CaseOutcome) -> dict[str, Json]:
     return {
         "case": verdict.case,
         "isolation": verdict.isolation,

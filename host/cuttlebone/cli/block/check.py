@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from cuttlebone.blocks.doctor import Examination, examine
+from cuttlebone.authoring.doctor import Examination, examine
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import json_text, write_json, write_line
 from cuttlebone.cli.statuses import ExitStatus
-from cuttlebone.jobs.loading import read_block
 from cuttlebone.sandbox import Sandbox
+from cuttlebone.specs.loading import read_block
 
 app = typer.Typer()
 

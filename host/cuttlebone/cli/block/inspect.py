@@ -8,8 +8,8 @@ import typer
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
-from cuttlebone.jobs.loading import read_block
 from cuttlebone.sandbox import Block, Sandbox
+from cuttlebone.specs.loading import read_block
 from cuttlebone_abi import Json
 
 app = typer.Typer()

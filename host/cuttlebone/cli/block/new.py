@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from cuttlebone.blocks.folder import Language
-from cuttlebone.blocks.scaffold import new_block
+from cuttlebone.authoring.folder import Language
+from cuttlebone.authoring.scaffold import new_block
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line

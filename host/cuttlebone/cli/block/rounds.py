@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from cuttlebone.blocks.watching import changes
+from cuttlebone.authoring.watching import changes
 from cuttlebone.cli.output import write_note
 
 WatchFlag: TypeAlias = Annotated[

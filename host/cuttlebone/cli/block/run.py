@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from cuttlebone.blocks.case import CONTEXT_TOKENS
-from cuttlebone.blocks.folder import BlockFolder, open_folder
-from cuttlebone.blocks.solo import SoloEnd, SoloJob, load, run_alone
-from cuttlebone.blocks.tracing import TracingGuest
+from cuttlebone.authoring.case import CONTEXT_TOKENS
+from cuttlebone.authoring.folder import BlockFolder, open_folder
+from cuttlebone.authoring.solo import SoloEnd, SoloJob, load, run_alone
+from cuttlebone.authoring.tracing import TracingGuest
 from cuttlebone.cli.block.build import built
 from cuttlebone.cli.block.rounds import WatchFlag, once_or_watching
 from cuttlebone.cli.block.views import JobView, JsonView, ProgressView, QuietView, TraceView

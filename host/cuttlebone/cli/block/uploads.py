@@ -9,7 +9,7 @@ from cuttlebone.cli.options import JsonFlag, UrlOption
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
 from cuttlebone.client import BlockResource, Client
-from cuttlebone.jobs.loading import read_block
+from cuttlebone.specs.loading import read_block
 from cuttlebone.text.addresses import DEFAULT_URL
 
 app = typer.Typer()

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from rich.console import Console
 from rich.text import Text
 
-from cuttlebone.blocks.tracing import Traced, TraceEntry
+from cuttlebone.authoring.tracing import Traced, TraceEntry
 from cuttlebone.cli.output import json_text, shown
 from cuttlebone.cli.watching import EventView
 from cuttlebone_abi import Json

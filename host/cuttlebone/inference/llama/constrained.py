@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from llguidance.gbnf_to_lark import any_to_lark
 
+from cuttlebone.generation.request import Constraint, Grammar, JsonSchema
 from cuttlebone.inference.constraints import (
     Fault,
     check_grammar,
@@ -16,7 +17,6 @@ from cuttlebone.inference.constraints import (
     invalid_grammar,
     json_fault,
 )
-from cuttlebone.inference.generation import Constraint, Grammar, JsonSchema
 from cuttlebone.inference.model import DecodeFailed, Token
 from cuttlebone.text import printable
 

@@ -14,14 +14,22 @@ import numpy.typing as npt
 import structlog
 
 from cuttlebone.errors import OperatorError
-from cuttlebone.inference.generation import Constraint, Sampling
+from cuttlebone.generation.request import Constraint, Sampling
 from cuttlebone.inference.llama.batch import Batch
 from cuttlebone.inference.llama.constrained import LlamaForm, Mask, compile_form
 from cuttlebone.inference.llama.parallelism import Parallelism
 from cuttlebone.inference.llama.samplers import Candidates, Chain, Greedy
 from cuttlebone.inference.llama.vocabulary import Vocabulary
 from cuttlebone.inference.llama.weights import load_weights
-from cuttlebone.inference.model import DecodeFailed, Form, ModelInfo, Run, Sampler, Slot, Token
+from cuttlebone.inference.model import (
+    CompiledConstraint,
+    DecodeFailed,
+    ModelInfo,
+    Run,
+    Sampler,
+    Slot,
+    Token,
+)
 from cuttlebone.inference.progress import Report, unwatched
 from cuttlebone.text import printable
 
@@ -165,7 +173,7 @@ class LlamaModel:
         """Compile a constraint; the first one takes longer, for the vocabulary is read for it."""
         return compile_form(self._vocabulary.tokenizer(), constraint)
 
-    def sampler(self, sampling: Sampling, form: Form | None) -> Sampler:
+    def sampler(self, sampling: Sampling, form: CompiledConstraint | None) -> Sampler:
         """Greedy, or llama.cpp's chain of samplers."""
         mask = Mask(form, self._info.vocabulary_tokens) if isinstance(form, LlamaForm) else None
         if sampling.temperature == 0 and sampling.repeat_penalty in (None, 1.0):

@@ -9,7 +9,7 @@ import llama_cpp
 import numpy as np
 import numpy.typing as npt
 
-from cuttlebone.inference.generation import Sampling
+from cuttlebone.generation.request import Sampling
 from cuttlebone.inference.llama.constrained import Allowed, Mask
 from cuttlebone.inference.model import DecodeFailed, Token
 

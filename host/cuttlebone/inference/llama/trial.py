@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from cuttlebone.errors import OperatorError
-from cuttlebone.inference.generation import Sampling
+from cuttlebone.generation.request import Sampling
 from cuttlebone.inference.llama.model import LlamaModel, LlamaOptions
 from cuttlebone.inference.model import DecodeFailed, Run, Slot, Token
 from cuttlebone.inference.progress import Report, go_on
@@ -26,7 +26,7 @@ _log = structlog.get_logger(__name__)
 
 
 def try_out(path: Path, options: LlamaOptions, report: Report) -> bool:
-    """Answer whether the file can use extra buffers; raise OperatorError if it cannot be used at all.
+    """AnswerText whether the file can use extra buffers; raise OperatorError if it cannot be used at all.
 
     Some machines offer instructions that end the process once they are used (seen: AMX in a
     virtual machine that does not pass its registers on), so a process that died is tried again

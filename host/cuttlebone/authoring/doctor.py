@@ -1,0 +1,221 @@
+"""The doctor of blocks: everything that is wrong with a wasm file at once, and what mends it."""
+
+import difflib
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from cuttlebone.authoring.anatomy import Anatomy, Toolchain, read_anatomy, toolchain_of
+from cuttlebone.authoring.mending import mendings_of
+from cuttlebone.authoring.sample import sample_of
+from cuttlebone.errors import BlockRefused, Interrupted, JobError
+from cuttlebone.sandbox import Block, GuestLimits, Sandbox
+from cuttlebone.sandbox.block import WASM_PAGE_BYTES
+from cuttlebone.sandbox.contract import OPTIONAL, REQUIRED, contract_faults
+from cuttlebone.sandbox.shape import ModuleShape, read_shape
+from cuttlebone.settings import Limits
+from cuttlebone.text import printable
+from cuttlebone_abi import Fail, Json, MalformedMessage, decode_command, dump_json
+
+TRIAL_S_MAX: Final = 5.0
+"""How long a block may take for its first command."""
+DEBUG_BYTES_MAX: Final = 64 << 10
+CODE_BYTES_LARGE: Final = 1 << 20
+STACK_BYTES_LARGE: Final = 1 << 20
+
+_COMMAND_EXPORTS: Final = ("_start", "main", "__main_void", "__original_main")
+
+
+class Severity(StrEnum):
+    """Whether a host refuses the block, or its jobs, for it."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFinding:
+    """One thing that is wrong: what, and what mends it with this toolchain."""
+
+    severity: Severity
+    message: str
+    mendings: tuple[str, ...] = ()
+    """One, or one for each toolchain if that is not known."""
+
+
+@dataclass(slots=True)
+class Examination:
+    """What the doctor found. Filled by `examine`, read-only for everybody else."""
+
+    toolchain: Toolchain = Toolchain.UNKNOWN
+    findings: list[BlockFinding] = field(default_factory=list)
+    facts: dict[str, Json] = field(default_factory=dict)
+    """Sizes in bytes, times in milliseconds, and what the block declares."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether a host would run it."""
+        return all(finding.severity is not Severity.ERROR for finding in self.findings)
+
+    def error(self, message: str) -> None:
+        """Add what a host refuses."""
+        self._add(Severity.ERROR, message)
+
+    def warn(self, message: str) -> None:
+        """Add what a host accepts."""
+        self._add(Severity.WARNING, message)
+
+    def _add(self, severity: Severity, message: str) -> None:
+        self.findings.append(BlockFinding(severity, message, mendings_of(message, self.toolchain)))
+
+
+def examine(wasm: bytes, sandbox: Sandbox, *, trial_s_max: float = TRIAL_S_MAX) -> Examination:
+    """Find everything that is wrong with a module; never raises for what is in it.
+
+    `sandbox` must have no cache on disk, so that compiling is measured.
+    """
+    anatomy, found = read_anatomy(wasm), Examination()
+    found.facts = {"size_bytes": len(wasm), "sections": dict(anatomy.sections)}
+    try:
+        shape = read_shape(wasm)
+    except BlockRefused as refusal:
+        found.toolchain = toolchain_of(anatomy, frozenset(), frozenset())
+        for fault in refusal.faults:
+            found.error(fault)
+        return found
+    found.toolchain = _toolchain(anatomy, shape)
+    found.facts |= {
+        "toolchain": found.toolchain,
+        "producers": dict(anatomy.producers),
+        "names_functions": anatomy.has_names,
+    }
+    for fault in contract_faults(shape):
+        found.error(fault)
+    for warning in _looks(anatomy, shape):
+        found.warn(warning)
+    _compile(wasm, sandbox, found)
+    if found.usable:
+        _try_out(wasm, sandbox, found, trial_s_max)
+    return found
+
+
+def _toolchain(anatomy: Anatomy, shape: ModuleShape) -> Toolchain:
+    imports = frozenset(f"{item.module}.{item.name}" for item in shape.imports)
+    return toolchain_of(anatomy, imports, frozenset(shape.exports))
+
+
+def _looks(anatomy: Anatomy, shape: ModuleShape) -> Iterator[str]:
+    """What can be seen without running it and is no fault by itself."""
+    for name in shape.exports:
+        if near := _meant(name, shape.exports):
+            yield f"exports `{printable(name)}`, which no host calls; did you mean `{near}`?"
+    if command := next((name for name in _COMMAND_EXPORTS if name in shape.exports), None):
+        yield f"exports `{command}`: it was built as a program with a main function, not as a library"
+    memory = sum(memory.pages_min for memory in shape.memories) * WASM_PAGE_BYTES
+    allowed = Limits().memory_bytes
+    if memory > allowed:
+        yield (
+            f"it takes {memory} bytes of memory to start, but a job has {allowed} by default: "
+            "lower its initial memory, or raise `limits.memory_bytes` in the spec"
+        )
+    elif memory > STACK_BYTES_LARGE:
+        yield (
+            f"each job begins with {memory} bytes of memory: a large stack or large static data; "
+            "64 KiB of stack are enough for most blocks"
+        )
+    if anatomy.debug_bytes > DEBUG_BYTES_MAX:
+        yield f"{anatomy.debug_bytes} bytes of it are debug information, which nothing here reads"
+    if anatomy.sections.get("code", 0) > CODE_BYTES_LARGE:
+        yield f"its code is large, {anatomy.sections['code']} bytes: build it for size"
+
+
+def _meant(name: str, exports: Mapping[str, str]) -> str | None:
+    """The export of the contract that a name was probably meant to be."""
+    wanted = [known for known in REQUIRED | OPTIONAL if known not in exports]
+    if name in REQUIRED | OPTIONAL:
+        return None
+    plain = name.lower().strip("_").replace("-", "_")
+    for known in wanted:
+        if plain.replace("_", "") == known.strip("_").replace("_", ""):
+            return known
+    if not plain.startswith("cf"):
+        return None
+    return next(iter(difflib.get_close_matches(plain, wanted, n=1, cutoff=0.8)), None)
+
+
+def _compile(wasm: bytes, sandbox: Sandbox, found: Examination) -> None:
+    started = time.perf_counter()
+    try:
+        artefact = sandbox.compile(wasm)
+    except BlockRefused as refusal:
+        for fault in refusal.faults:
+            found.error(fault)
+        return
+    found.facts["compile_ms"] = _ms_since(started)
+    found.facts["compiled_bytes"] = artefact.size_bytes
+
+
+def _try_out(wasm: bytes, sandbox: Sandbox, found: Examination, trial_s_max: float) -> None:
+    """Let a module that keeps the contract run up to its first command."""
+    try:
+        block = sandbox.admit(wasm)
+    except BlockRefused as refusal:
+        for fault in refusal.faults:
+            found.error(fault)
+        return
+    found.facts |= {
+        "digest": block.digest,
+        "abi_version": block.abi_version,
+        "signature": str(block.signature),
+        "memory_bytes_min": block.memory_bytes_min,
+        "wants_tokens": block.wants_tokens,
+    }
+    if "cf_signature" not in block.exports:
+        found.warn(
+            "it declares no types (cf_signature), so a host cannot check inputs and results for it"
+        )
+    if block.memory_bytes_min <= Limits().memory_bytes:
+        _first_command(block, sandbox, found, trial_s_max)
+
+
+def _first_command(block: Block, sandbox: Sandbox, found: Examination, trial_s_max: float) -> None:
+    value = sample_of(block.signature.input)
+    sample = dump_json(value)
+    shown = printable(sample.decode())
+    guest = sandbox.open_guest(block, GuestLimits())
+    alarm = threading.Timer(trial_s_max, guest.interrupt)
+    alarm.daemon = True
+    alarm.start()
+    started = time.perf_counter()
+    try:
+        reply = guest.init(sample)
+        found.facts["first_command_ms"] = _ms_since(started)
+        command = decode_command(reply)
+        found.facts["first_command"] = (
+            f"fail, {printable(command.code)}" if isinstance(command, Fail) else command.cmd
+        )
+        found.facts["memory_bytes_used"] = guest.accounting.memory_bytes_peak
+    except Interrupted:
+        found.error(
+            f"cf_init does not return within {trial_s_max:g} s on the input {shown}: an endless loop?"
+        )
+    except MalformedMessage as fault:
+        found.error(f"what cf_init returns on the input {shown} is no command: {fault}")
+    except JobError as fault:
+        message = f"on the input {shown}: {fault.message}"
+        # What was made up may be no input that it can take; a broken address is its own fault.
+        if "trapped" in fault.message or "gave up" in fault.message:
+            found.warn(f"{message}; let it answer `fail` to an input that it cannot take")
+        else:
+            found.error(message)
+    finally:
+        alarm.cancel()
+        alarm.join()
+        guest.close()
+
+
+def _ms_since(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 1)

@@ -1,0 +1,129 @@
+"""One job without a host around it: a block or a spec, an input, and whoever watches."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Final
+
+from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.scope import EventSink, JobScope, Model
+from cuttlebone.errors import JobError
+from cuttlebone.execution.runner import failure_of, run_job
+from cuttlebone.execution.watchdog import Watchdog
+from cuttlebone.execution.worker import NO_USAGE
+from cuttlebone.files import HandleTable
+from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.sandbox import Guest, GuestAccounting, GuestLimits, Sandbox
+from cuttlebone.settings import Limits
+from cuttlebone.signals import next_wake, on_stop_signal
+from cuttlebone.specs.loading import LoadedSpec, load_spec
+from cuttlebone.specs.spec import SPEC_SUFFIXES, Capabilities, Spec, read_spec
+from cuttlebone_abi import Envelope, ErrorCode, Failed, Json
+
+ROLE: Final = "model"
+"""The role of the model of a module that runs without a spec."""
+
+_INTERRUPTED: Final = JobError(ErrorCode.CANCELLED, "cancelled by a stop signal")
+
+
+@dataclass(frozen=True, slots=True)
+class SoloJob:
+    """What is to be run."""
+
+    loaded: LoadedSpec
+    value: Json
+    limits: Limits
+    model: InferenceThread
+    """Served under whatever role the spec names."""
+
+
+@dataclass(frozen=True, slots=True)
+class SoloEnd:
+    """How it ended, and what its guest used."""
+
+    envelope: Envelope
+    accounting: GuestAccounting
+
+
+def load(path: Path, read: Sequence[str], sandbox: Sandbox, limits_max: Limits) -> LoadedSpec:
+    """Load a spec file, or a module that may read `read` and what the current folder makes of it.
+
+    Raises OperatorError.
+    """
+    if path.suffix in SPEC_SUFFIXES:
+        return load_spec(read_spec(path), path, admit=sandbox.admit, limits_max=limits_max)
+    spec = Spec(
+        name="block",
+        description="A module that runs without a spec.",
+        block=str(path.absolute()),
+        model=ROLE,
+        capabilities=Capabilities(read=tuple(read)),
+    )
+    # Beside nothing: paths of the input and of `read` start from the current folder.
+    return load_spec(spec, Path.cwd() / path.name, admit=sandbox.admit, limits_max=limits_max)
+
+
+def run_alone(
+    job: SoloJob, sandbox: Sandbox, sink: EventSink, wrap: Callable[[Guest], Guest]
+) -> SoloEnd:
+    """Run a job to its end; `wrap` may put another guest around the real one.
+
+    A stop signal cancels it. Raises CallerError for an input that does not fit.
+    """
+    job.loaded.io_schemas.check_input(job.value, job.loaded.path.name)
+    try:
+        guest = wrap(sandbox.open_guest(job.loaded.block, GuestLimits.of(job.limits)))
+    except JobError as error:
+        return SoloEnd(Failed(error=failure_of(error), usage=NO_USAGE), GuestAccounting())
+    budget = Budget(job.limits)
+    with (
+        closing(guest),
+        _scope(job, budget, sink) as scope,
+        Watchdog() as watchdog,
+        watchdog.watch(budget),
+    ):
+        envelope = _in_a_thread(
+            lambda: run_job(guest, scope, job.loaded.io_schemas, job.value), budget
+        )
+        return SoloEnd(envelope, guest.accounting)
+
+
+@contextmanager
+def _scope(job: SoloJob, budget: Budget, sink: EventSink) -> Iterator[JobScope]:
+    spec = job.loaded.spec
+    files = HandleTable(
+        job.loaded.grants,
+        handles_max=job.limits.handles,
+        window_bytes_max=job.limits.window_bytes,
+    )
+    model = None if spec.model is None else Model(spec.model, job.model, spec.infer)
+    try:
+        yield JobScope(
+            job="solo", tenant="local", files=files, model=model, events=sink, budget=budget
+        )
+    finally:
+        files.close_all()
+
+
+def _in_a_thread(run: Callable[[], Envelope], budget: Budget) -> Envelope:
+    """Leave the main thread free for signals, which may then stop the budget."""
+    envelopes: list[Envelope] = []
+    # A SimpleQueue, because its `put` may be called by a signal handler whatever is going on.
+    wakes: SimpleQueue[bool] = SimpleQueue()
+
+    def work() -> None:
+        try:
+            envelopes.append(run())
+        finally:
+            wakes.put(False)
+
+    thread = threading.Thread(target=work, name="solo-job", daemon=True)
+    with on_stop_signal(lambda: wakes.put(True)):
+        thread.start()
+        while next_wake(wakes):
+            budget.stop(_INTERRUPTED)
+    thread.join()
+    return envelopes[0]

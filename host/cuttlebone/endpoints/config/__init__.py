@@ -1,0 +1,1 @@
+"""The documents that say which endpoints there are."""

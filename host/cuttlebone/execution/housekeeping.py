@@ -1,0 +1,117 @@
+"""What has to be done to jobs at a start and from time to time: recovery, expiry, retention."""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+import structlog
+
+from cuttlebone.errors import JobError, OperatorError, StoreUnavailable
+from cuttlebone.execution.worker import ended_while_queued
+from cuttlebone.job.job import now
+from cuttlebone.metrics import HostMetrics
+from cuttlebone.store.jobs import JobStore
+from cuttlebone.store.watchers import Watchers
+from cuttlebone_abi import ErrorCode
+
+ROUND_S: Final = 0.5
+"""A job that expires does so at most this late."""
+SWEEP_EVERY_S: Final = 60.0
+
+EXPIRED: Final = JobError(
+    ErrorCode.TIMEOUT, "expires_in_s: the job waited longer than its submitter allowed"
+)
+
+_log = structlog.get_logger(__name__)
+
+
+def recover(store: JobStore, *, attempts_max: int) -> None:
+    """Queue again what ran when the last host died, and end what has died with it too often.
+
+    Raises OperatorError if the store cannot be written.
+    """
+    try:
+        recovered = store.recover()
+    except StoreUnavailable as error:
+        raise OperatorError(
+            f"the job store cannot be written: {error}; make room on its disk and start again"
+        ) from None
+    for job in recovered:
+        if job.crashes < attempts_max:
+            _log.info("job goes on after a crash", job=job.id, crashes=job.crashes)
+            continue
+        cause = JobError(
+            ErrorCode.INTERNAL,
+            f"the host died {job.crashes} times while it ran this job (`attempts_max`); "
+            "its operator should look into the log before the job is submitted again",
+        )
+        _log.error("job ended, the host died with it too often", job=job.id, crashes=job.crashes)
+        store.finish(
+            job.id, attempt=job.attempt, envelope=ended_while_queued(cause), accounting=None
+        )
+
+
+class Housekeeper:
+    """One thread that ends jobs which waited too long and wipes those kept long enough.
+
+    Owner: the host, which starts and stops it once.
+    """
+
+    def __init__(
+        self,
+        store: JobStore,
+        watchers: Watchers,
+        *,
+        ttl_s: int,
+        metrics: HostMetrics | None = None,
+        clock: Callable[[], datetime] = now,
+        round_s: float = ROUND_S,
+        sweep_every_s: float = SWEEP_EVERY_S,
+    ) -> None:
+        """`ttl_s` is how long jobs are kept that do not say so themselves."""
+        self._clock = clock
+        self._round_s = round_s
+        self._sweep_every_s = sweep_every_s
+        self._metrics = metrics or HostMetrics()
+        self._store = store
+        self._watchers = watchers
+        self._ttl_s = ttl_s
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="housekeeper", daemon=True)
+
+    def start(self) -> None:
+        """Begin the rounds."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End them."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        swept = -math.inf
+        while not self._stopping.wait(self._round_s):
+            try:
+                self.expire()
+                if time.monotonic() - swept > self._sweep_every_s:
+                    swept = time.monotonic()
+                    self.sweep()
+            except StoreUnavailable as error:
+                _log.warning("housekeeping waits for the job store", reason=str(error))
+
+    def expire(self) -> None:
+        """End the queued jobs whose time to start is over."""
+        for job in self._store.expired(self._clock()):
+            envelope = ended_while_queued(EXPIRED)
+            if self._store.finish(job.id, attempt=job.attempt, envelope=envelope, accounting=None):
+                self._metrics.job_ended(job.spec, envelope.status)
+            self._watchers.wake(job.id)
+
+    def sweep(self) -> None:
+        """Wipe the finished jobs whose time to live is over."""
+        wiped = self._store.forget_finished_before(self._clock(), ttl_s=self._ttl_s)
+        if wiped:
+            _log.info("finished jobs wiped", jobs=wiped)

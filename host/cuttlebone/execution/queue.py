@@ -1,0 +1,93 @@
+"""The bounded queue between submitters and job threads. The jobs themselves are in the store."""
+
+import threading
+from concurrent.futures import Future
+
+from cuttlebone.errors import CallerError, ProblemCode
+from cuttlebone.job.job import Job
+from cuttlebone.store.jobs import RETRY_AFTER_S, JobStore
+
+
+class JobQueue:
+    """Hands queued jobs to job threads, in the order in which the store has them.
+
+    Any thread may use it. The store is never called under the lock, so that submitters share its
+    commits. Invariants: `_puts` grows with every job that may have been accepted, so a thread that
+    found nothing knows whether something has come since; after `close` nothing is accepted or taken.
+    """
+
+    def __init__(
+        self, store: JobStore, *, waiting_max: int, tenant_running_max: int | None = None
+    ) -> None:
+        self._store = store
+        self._waiting_max = waiting_max
+        self._tenant_running_max = tenant_running_max
+        self._changed = threading.Condition()
+        self._puts = 0
+        self._accepting = 0
+        self._closed = False
+
+    def put(
+        self,
+        job: Job,
+        *,
+        idempotency_key: str | None = None,
+        tenant_waiting_max: int | None = None,
+    ) -> Future[Job]:
+        """Accept a job soon: the future gives it, or the one that the same request made before.
+
+        It may raise as that of `JobStore.accept` does. Raises CallerError `stopping` once the
+        queue is closed.
+        """
+        with self._changed:
+            if self._closed:
+                raise CallerError(
+                    ProblemCode.STOPPING,
+                    "this host is stopping; submit again when it is back",
+                    retry_after_s=RETRY_AFTER_S,
+                )
+            self._accepting += 1
+        try:
+            accepted = self._store.accept(
+                job,
+                waiting_max=self._waiting_max,
+                tenant_waiting_max=tenant_waiting_max,
+                idempotency_key=idempotency_key,
+            )
+        except BaseException:
+            self._settled()
+            raise
+        accepted.add_done_callback(lambda _: self._settled())
+        return accepted
+
+    def _settled(self) -> None:
+        """A job that was on its way may be there now."""
+        with self._changed:
+            self._accepting -= 1
+            self._puts += 1
+            self._changed.notify_all()
+
+    def take(self) -> Job | None:
+        """Wait for a job and move it to running; None once the queue is closed."""
+        while True:
+            with self._changed:
+                if self._closed:
+                    return None
+                seen = self._puts
+            # Whom the bound of a tenant passes over needs no waking: the thread that ends a job of
+            # that tenant comes here next.
+            job = self._store.claim(tenant_running_max=self._tenant_running_max)
+            if job is not None:
+                return job
+            self._wait_for_more_than(seen)
+
+    def close(self) -> None:
+        """Accept nothing more, let every waiting thread go, wait until what was begun is accepted."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._accepting == 0)
+
+    def _wait_for_more_than(self, seen: int) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._puts != seen or self._closed)

@@ -1,0 +1,1 @@
+"""Runs a block against a recorded job, without a model."""

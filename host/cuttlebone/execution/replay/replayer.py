@@ -1,0 +1,202 @@
+"""Answers the step loop from the journal of a recorded job, and keeps the first difference."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NoReturn
+
+from cuttlebone.commands.infer_many import Parts
+from cuttlebone.errors import JobError
+from cuttlebone.execution.recorder import CarriedOut, stopped_as_before, unrecorded
+from cuttlebone.job.journal import ASKING_THE_MODEL, JournalEntry, digest
+from cuttlebone.job.recorded_job import RecordedJob
+from cuttlebone_abi import (
+    Answered,
+    Completed,
+    Envelope,
+    ErrorCode,
+    Failed,
+    dump_json,
+)
+
+_FROM_OUTSIDE: Final = frozenset(
+    {
+        ErrorCode.CANCELLED,
+        ErrorCode.TIMEOUT,
+        ErrorCode.INTERNAL,
+        ErrorCode.INPUT_CHANGED,
+        ErrorCode.MODEL_LOAD_FAILED,
+        ErrorCode.INFER_FAILED,
+    }
+)
+"""What ended a job without its block having had a part in it."""
+FILE_COMMANDS: Final = frozenset({"open", "slice", "slice_bytes", "list", "close"})
+"""What only files can answer."""
+
+
+class StepAnswer(StrEnum):
+    """Where the answer to a step came from."""
+
+    JOURNAL = "journal"
+    AGAIN = "again"
+    """Carried out again, and the same as recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedStep:
+    """A step that went as recorded."""
+
+    step: int
+    command: str
+    """The whole command."""
+    answer: StepAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first difference: what was recorded at a step, and what came instead."""
+
+    step: int
+    what: str
+    """`command`, `event`, `verdict` (on a piece of a generation) or `end`."""
+    recorded: str
+    instead: str
+
+
+class _Diverged(JobError):
+    """Ends the replay; what is different is told elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.INTERNAL, "the replay diverged")
+
+
+class _Over(JobError):
+    """Ends the replay at the end of the journal."""
+
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.INTERNAL, "the journal is over")
+
+
+class Replayer:
+    """Answers the step loop from a journal. Owner: the thread of the replay.
+
+    Invariant: `divergence` is the first difference, and nothing is asked after it.
+    """
+
+    def __init__(self, recorded: RecordedJob, *, with_files: bool) -> None:
+        self._entries = {entry.step: entry for entry in recorded.entries()}
+        self._envelope = recorded.envelope
+        self._with_files = with_files
+        self.steps: list[ReplayedStep] = []
+        self.divergence: Divergence | None = None
+        self.over = False
+
+    @property
+    def next_step(self) -> int:
+        """The step after the last one that was answered."""
+        return len(self.steps) + 1
+
+    def recall(self, step: int, command: Answered, reply: bytes) -> JournalEntry | None:
+        """Compare a command; return its entry unless it is to be carried out again."""
+        entry = self._entries.get(step)
+        if entry is None:
+            if command.cmd in ASKING_THE_MODEL or (
+                command.cmd in FILE_COMMANDS and not self._with_files
+            ):
+                self._beyond(step, reply, answered=False)
+            return None
+        if entry.command_sha256 != digest(reply):
+            self._diverge(step, "command", _said(entry), reply.decode())
+        # A whole entry answers everything but what the files would: these are read if they are there.
+        again = command.cmd in FILE_COMMANDS and self._with_files
+        if again or entry.event is None:
+            return None
+        self._went(step, reply, StepAnswer.JOURNAL)
+        return entry
+
+    def listened(self, entry: JournalEntry, verdicts: Sequence[bool]) -> None:
+        """Compare the verdicts on the pieces of a generation."""
+        if stopped_as_before(entry, verdicts):
+            return
+        stop = verdicts.index(True) + 1 if True in verdicts else None
+        pieces = len(entry.pieces)
+        self.steps.pop()
+        self._diverge(
+            entry.step,
+            "verdict",
+            f"stop after piece {pieces}" if stop is None else f"go on, {pieces} pieces",
+            f"go on, {pieces} pieces" if stop is None else f"stop after piece {stop}",
+        )
+
+    def parts(self, step: int, reply: bytes) -> Parts:
+        """None: a recorded job has whole steps only."""
+        return unrecorded().parts(step, reply)
+
+    def keep(self, done: CarriedOut) -> None:
+        """Compare the answer to a command that was carried out again."""
+        entry = self._entries.get(done.step)
+        if entry is None:
+            self._beyond(done.step, done.reply, answered=True)
+        if entry.event_sha256 != digest(done.event):
+            self._diverge(done.step, "event", _told(entry), done.event.decode())
+        self._went(done.step, done.reply, StepAnswer.AGAIN)
+
+    def compare_end(self, envelope: Envelope) -> None:
+        """Compare how the block ended."""
+        step, recorded = self.next_step, self._envelope
+        entry = self._entries.get(step)
+        if entry is not None:
+            self._note(step, "end", _said(entry), _ending(envelope))
+        elif recorded is None or not _by_block(recorded):
+            self.over = True
+        elif _ending(recorded) != _ending(envelope):
+            self._note(step, "end", _ending(recorded), _ending(envelope))
+
+    def _beyond(self, step: int, reply: bytes, *, answered: bool) -> NoReturn:
+        """The block goes on where the journal ends: as recorded only if the job was ended there.
+
+        A command that is not `answered` here may be the one that ended a failed job.
+        """
+        recorded = self._envelope
+        open_end = recorded is None or not _by_block(recorded)
+        if open_end or (isinstance(recorded, Failed) and not answered):
+            self.over = True
+            raise _Over
+        self._diverge(step, "end", "" if recorded is None else _ending(recorded), reply.decode())
+
+    def _went(self, step: int, reply: bytes, answer: StepAnswer) -> None:
+        self.steps.append(ReplayedStep(step, reply.decode(), answer))
+
+    def _diverge(self, step: int, what: str, recorded: str, instead: str) -> NoReturn:
+        self._note(step, what, recorded, instead)
+        raise _Diverged
+
+    def _note(self, step: int, what: str, recorded: str, instead: str) -> None:
+        self.divergence = Divergence(step, what, recorded, instead)
+
+
+def _said(entry: JournalEntry) -> str:
+    if entry.reply is not None:
+        return entry.reply.decode()
+    return f"`{entry.command}`, kept as its digest sha256:{entry.command_sha256}"
+
+
+def _told(entry: JournalEntry) -> str:
+    if entry.event is not None:
+        return entry.event.decode()
+    return f"kept as its digest sha256:{entry.event_sha256}"
+
+
+def _by_block(envelope: Envelope) -> bool:
+    match envelope:
+        case Completed():
+            return True
+        case Failed(error=error):
+            return error.code not in _FROM_OUTSIDE
+        case _:
+            return False
+
+
+def _ending(envelope: Envelope) -> str:
+    """What a block decides of an envelope, and not what the run cost."""
+    return dump_json(envelope.model_dump(mode="json", exclude={"usage"})).decode()

@@ -1,0 +1,243 @@
+"""The step loop: a guest, a scope and an input in, an envelope out. Never raises."""
+
+import uuid
+from collections.abc import Callable
+from typing import assert_never
+
+import structlog
+
+from cuttlebone.commands.count_tokens import carry_out_count_tokens
+from cuttlebone.commands.emit import carry_out_emit
+from cuttlebone.commands.files import carry_out_file_command
+from cuttlebone.commands.infer import AskVerdict, carry_out_infer
+from cuttlebone.commands.infer_many import carry_out_infer_many
+from cuttlebone.commands.scope import JobScope
+from cuttlebone.errors import BlockRefused, CommandError, Interrupted, JobError
+from cuttlebone.execution.recorder import CarriedOut, StepJournal, unrecorded
+from cuttlebone.job.journal import JournalEntry
+from cuttlebone.sandbox import Guest
+from cuttlebone.specs.io_schemas import IoSchemas
+from cuttlebone_abi import (
+    Answered,
+    Cancelled,
+    Close,
+    Completed,
+    CountTokens,
+    Done,
+    Emit,
+    Envelope,
+    ErrorCode,
+    ErrorEvent,
+    Event,
+    Fail,
+    Failed,
+    Failure,
+    Infer,
+    InferMany,
+    Json,
+    List,
+    MalformedMessage,
+    NotOffered,
+    Open,
+    OversizedMessage,
+    Slice,
+    SliceBytes,
+    Usage,
+    decode_command,
+    dump_json,
+)
+
+GUEST_FAULTS = (JobError, CommandError, MalformedMessage, BlockRefused)
+
+_log = structlog.get_logger(__name__)
+
+
+def run_job(
+    guest: Guest,
+    scope: JobScope,
+    io_schemas: IoSchemas,
+    value: Json,
+    recorder: StepJournal | None = None,
+) -> Envelope:
+    """Step `guest` from its input `value` to its end. Whatever a guest does, there is an envelope.
+
+    Without a `recorder` no journal is kept.
+    """
+    try:
+        outcome = _outcome(guest, scope, io_schemas, recorder or unrecorded(), value)
+    except Exception:  # noqa: BLE001  # the last resort: a bug of ours still ends in an envelope
+        outcome = internal_fault(scope.job)
+    scope.budget.settle()  # from here on nothing from outside ends it
+    if (cause := scope.budget.end) is not None:
+        return stopped(cause, _usage(scope))
+    match outcome:
+        case Done(result=result):
+            return Completed(result=result, usage=_usage(scope))
+        case Failure():
+            return Failed(error=outcome, usage=_usage(scope))
+        case _:
+            assert_never(outcome)
+
+
+def _outcome(
+    guest: Guest, scope: JobScope, io_schemas: IoSchemas, recorder: StepJournal, value: Json
+) -> Done | Failure:
+    try:
+        with scope.budget.when_stopped(guest.interrupt):
+            end = _steps(guest, scope, recorder, value)
+        if isinstance(end, Fail):
+            return Failure(code=end.code, message=end.message)
+        io_schemas.check_result(end.result)
+        return end
+    except GUEST_FAULTS as error:
+        return failure_of(error)
+    except Interrupted as error:
+        # Whoever interrupted has stopped the budget first, and its cause will stand instead.
+        return Failure(code=ErrorCode.INTERNAL, message=str(error))
+
+
+def failure_of(error: JobError | CommandError | MalformedMessage | BlockRefused) -> Failure:
+    """How an envelope says what a guest, or its job, did wrong."""
+    match error:
+        case JobError(code=code, message=message) | CommandError(code=code, message=message):
+            return Failure(code=code, message=message)
+        case OversizedMessage(limit=limit, reason=reason):
+            return Failure(code=ErrorCode.LIMIT_EXCEEDED, message=f"{limit}: {reason}")
+        case MalformedMessage() | BlockRefused():
+            return Failure(code=ErrorCode.WASM_TRAP, message=str(error))
+        case _:
+            assert_never(error)
+
+
+def _steps(guest: Guest, scope: JobScope, recorder: StepJournal, value: Json) -> Done | Fail:
+    limits = scope.budget.limits
+    scope.budget.spend_step()
+    reply = _called(guest.init, dump_json(value), "step 1, with the input of the job")
+    while True:
+        command = decode_command(reply, bytes_max=limits.command_bytes, depth_max=limits.json_depth)
+        if isinstance(command, Done | Fail):
+            return command
+        event = _answer(command, reply, guest, scope, recorder)
+        scope.budget.spend_step()
+        what = f"step {scope.budget.steps}, with the answer to `{command.cmd}`"
+        reply = _called(guest.step, event, what)
+
+
+def _called(call: Callable[[bytes], bytes], payload: bytes, what: str) -> bytes:
+    """Call into the guest; where it gives up, say in which step."""
+    try:
+        return call(payload)
+    except JobError as error:
+        raise JobError(error.code, f"{error.message} ({what})") from error
+
+
+def _answer(
+    command: Answered, reply: bytes, guest: Guest, scope: JobScope, recorder: StepJournal
+) -> bytes:
+    """Answer a command: as an earlier attempt was answered, or by carrying it out.
+
+    An error is an event where the guest asked for that.
+    """
+    step, budget = scope.budget.steps, scope.budget
+    recalled = recorder.recall(step, command, reply)
+    if recalled is not None and recalled.event is not None:
+        if isinstance(command, Infer | InferMany):
+            recorder.listened(recalled, _tell_again(recalled, command, guest, scope))
+        return recalled.event
+    tokens_in, tokens_out, listener = budget.tokens_in, budget.tokens_out, TokenListener(guest)
+    try:
+        event: Event = _carry_out(command, reply, listener, scope, recorder)
+    except CommandError as error:
+        if command.on_error is None:
+            raise
+        event = ErrorEvent(code=error.code, message=error.message)
+    done = CarriedOut(
+        step,
+        command.cmd,
+        reply,
+        dump_json(event),
+        pieces=tuple(listener.pieces),
+        tokens_in=budget.tokens_in - tokens_in,
+        tokens_out=budget.tokens_out - tokens_out,
+    )
+    recorder.keep(done)
+    return done.event
+
+
+def _tell_again(
+    entry: JournalEntry, command: Infer | InferMany, guest: Guest, scope: JobScope
+) -> list[bool]:
+    """Bring guest and budget to where a recorded generation has brought them; return its verdicts."""
+    for _ in range(len(command.requests) if isinstance(command, InferMany) else 1):
+        scope.budget.spend_infer_call()
+    scope.budget.spend_tokens(entry.tokens_in, entry.tokens_out)
+    scope.served_by = "" if scope.model is None else scope.model.role
+    if not guest.wants_tokens:
+        return []
+    return [guest.on_token(piece.encode()) != 0 for piece in entry.pieces]
+
+
+class TokenListener:
+    """Asks a guest for its verdicts and remembers what it was asked about."""
+
+    def __init__(self, guest: Guest) -> None:
+        self._guest = guest
+        self.pieces: list[str] = []
+
+    def verdict(self) -> AskVerdict | None:
+        """The question to put after each piece; None for a guest that does not listen."""
+        return self._ask if self._guest.wants_tokens else None
+
+    def _ask(self, piece: str) -> bool:
+        self.pieces.append(piece)
+        return self._guest.on_token(piece.encode()) != 0
+
+
+def _carry_out(
+    command: Answered, reply: bytes, listener: TokenListener, scope: JobScope, recorder: StepJournal
+) -> Event:
+    match command:
+        case Infer():
+            return carry_out_infer(command, scope, listener.verdict())
+        case InferMany():
+            return carry_out_infer_many(command, scope, recorder.parts(scope.budget.steps, reply))
+        case CountTokens():
+            return carry_out_count_tokens(command, scope)
+        case Open() | Slice() | SliceBytes() | List() | Close():
+            return carry_out_file_command(command, scope)
+        case Emit():
+            return carry_out_emit(command, scope)
+        case NotOffered():
+            raise CommandError(
+                ErrorCode.UNSUPPORTED, f"this host does not offer the command `{command.cmd}` yet"
+            )
+        case _:
+            assert_never(command)
+
+
+def internal_fault(job: str) -> Failure:
+    """Log the exception being handled; return the failure whose message lets an operator find it."""
+    reference = uuid.uuid4().hex[:12]
+    _log.exception("a job met a fault of the host", job=job, reference=reference)
+    return Failure(
+        code=ErrorCode.INTERNAL,
+        message=f"a fault of the host; its log has the details under {reference}",
+    )
+
+
+def stopped(cause: JobError, usage: Usage) -> Envelope:
+    """The envelope of a job that was ended from outside."""
+    failure = Failure(code=cause.code, message=cause.message)
+    if cause.code is ErrorCode.CANCELLED:
+        return Cancelled(error=failure, usage=usage)
+    return Failed(error=failure, usage=usage)
+
+
+def _usage(scope: JobScope) -> Usage:
+    budget = scope.budget
+    return Usage(
+        tokens_in=budget.tokens_in,
+        tokens_out=budget.tokens_out,
+        duration_ms=round(budget.elapsed_s * 1000),
+        model=scope.served_by,
+    )

@@ -1,0 +1,55 @@
+"""The job threads of a host: started together, stopped within a grace period."""
+
+import threading
+import time
+
+from cuttlebone.execution.worker import STOPPING, Worker, ended_while_queued
+from cuttlebone.job.job import JobFilter
+from cuttlebone_abi import JobStatus
+
+_BATCH = 500
+
+
+class JobThreads:
+    """Owner: the host, which starts and stops it once.
+
+    Invariant: after `stop` every job that was accepted has its envelope, or waits in a durable
+    store for the next start.
+    """
+
+    def __init__(self, worker: Worker, *, count: int) -> None:
+        self._worker = worker
+        self._threads = [
+            threading.Thread(target=worker.run, name=f"job-{number}", daemon=True)
+            for number in range(count)
+        ]
+
+    def start(self) -> None:
+        """Begin to run jobs."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, *, grace_s: float) -> None:
+        """Start no more jobs, let running ones go on for `grace_s`, then stop them."""
+        self._worker.queue.close()
+        if not self._worker.store.durable:
+            self._end_queued()
+        deadline = time.monotonic() + grace_s
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        self._worker.running.stop_all(STOPPING)
+        self._worker.store.hurry()
+        for thread in self._threads:
+            thread.join()
+
+    def _end_queued(self) -> None:
+        queued = JobFilter(status=JobStatus.QUEUED, limit=_BATCH)
+        while jobs := self._worker.store.find(queued):
+            for job in jobs:
+                self._worker.store.finish(
+                    job.id,
+                    attempt=job.attempt,
+                    envelope=ended_while_queued(STOPPING),
+                    accounting=None,
+                )
+                self._worker.watchers.wake(job.id)

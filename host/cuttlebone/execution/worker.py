@@ -1,0 +1,190 @@
+"""A job thread's work: take a job, build its scope and guest, see it to its end."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+import structlog
+
+from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.scope import Generator, JobScope, Model
+from cuttlebone.errors import CallerError, JobError, StoreUnavailable
+from cuttlebone.execution.event_log import EventLog
+from cuttlebone.execution.queue import JobQueue
+from cuttlebone.execution.recorder import Recorder
+from cuttlebone.execution.runner import GUEST_FAULTS, failure_of, internal_fault, run_job, stopped
+from cuttlebone.execution.running_jobs import RunningJobs
+from cuttlebone.execution.watchdog import Watchdog
+from cuttlebone.files import HandleTable
+from cuttlebone.job.events import EventKind
+from cuttlebone.job.job import Accounting, Job, Priority, now
+from cuttlebone.metrics import HostMetrics
+from cuttlebone.sandbox import Block, Guest, GuestLimits
+from cuttlebone.specs.catalog import Catalog
+from cuttlebone.specs.loading import LoadedSpec
+from cuttlebone.store.jobs import JobStore
+from cuttlebone.store.watchers import Watchers
+from cuttlebone_abi import Envelope, ErrorCode, Failed, Failure, Usage
+
+CANCELLED = JobError(ErrorCode.CANCELLED, "cancelled by request")
+STOPPING = JobError(ErrorCode.CANCELLED, "cancelled: the host is stopping")
+
+NO_USAGE = Usage(tokens_in=0, tokens_out=0, duration_ms=0, model="")
+
+OpenGuest = Callable[[Block, GuestLimits], Guest]
+
+_log = structlog.get_logger(__name__)
+
+
+class Models(Protocol):
+    """Where the models of all roles are served."""
+
+    def generator(self, role: str) -> Generator:
+        """Return where generations of `role` go. One that is not served refuses them itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Runs jobs one after another. Immutable: all job threads share one."""
+
+    queue: JobQueue
+    store: JobStore
+    catalog: Catalog
+    open_guest: OpenGuest
+    models: Models
+    watchers: Watchers
+    watchdog: Watchdog
+    running: RunningJobs
+    journal_bytes_max: int
+    metrics: HostMetrics = field(default_factory=HostMetrics)
+
+    def run(self) -> None:
+        """Take jobs until the queue is closed."""
+        while True:
+            try:
+                job = self.queue.take()
+                if job is None:
+                    return
+                self._see_to_its_end(job)
+            except StoreUnavailable as error:
+                # Only a host that stops is told this, see `JobStore.hurry`.
+                _log.error("what runs is left to the next start", reason=str(error))
+
+    def _see_to_its_end(self, job: Job) -> None:
+        self.watchers.wake(job.id)
+        budget = Budget(job.limits)
+        envelope, accounting = self._run_one(job, budget)
+        if budget.end is STOPPING and self.store.durable:
+            self.store.release(job)  # the next start goes on with it
+        elif self.store.finish(
+            job.id, attempt=job.attempt, envelope=envelope, accounting=accounting
+        ):
+            self._count(job, envelope, accounting)
+        self.watchers.wake(job.id)
+        _log.info("job ended", job=job.id, spec=job.spec, status=envelope.status)
+
+    def _count(self, job: Job, envelope: Envelope, accounting: Accounting | None) -> None:
+        if accounting is None or job.started_at is None:
+            self.metrics.job_ended(job.spec, envelope.status)
+            return
+        self.metrics.job_ended(
+            job.spec,
+            envelope.status,
+            queued_s=accounting.queue_ms / 1000,
+            running_s=(now() - job.started_at).total_seconds(),
+            guest_s=accounting.guest_ms / 1000,
+        )
+
+    def _run_one(self, job: Job, budget: Budget) -> tuple[Envelope, Accounting | None]:
+        with self.running.track(job.id, budget), self.watchdog.watch(budget):
+            try:
+                # A cancel that came before the job could be tracked has left its mark in the store.
+                current = self.store.get(job.id)
+                if current is not None and current.cancel_requested:
+                    budget.stop(CANCELLED)
+                return self._drive(job, budget)
+            except CallerError as error:
+                failure = Failure(code=ErrorCode.CAPABILITY_DENIED, message=error.message)
+                return _never_ran(failure), None
+            except Exception:  # noqa: BLE001  # the last resort of this thread: the job still ends
+                return _never_ran(internal_fault(job.id)), None
+
+    def _drive(self, job: Job, budget: Budget) -> tuple[Envelope, Accounting | None]:
+        loaded = self.catalog.get(job.spec)
+        try:
+            guest = self.open_guest(loaded.block, GuestLimits.of(job.limits))
+        except GUEST_FAULTS as error:
+            return _never_ran(failure_of(error)), None
+        files = HandleTable(
+            loaded.grants,
+            handles_max=job.limits.handles,
+            window_bytes_max=job.limits.window_bytes,
+        )
+        with closing(guest):
+            try:
+                scope = self._scope(job, loaded, files, budget)
+                recorder = Recorder(
+                    self.store.journal(job.id),
+                    partial(self.store.record, job),
+                    parts=self.store.journal_parts(job.id),
+                    keep_part=partial(self.store.record_part, job),
+                    recording=job.recording,
+                    bytes_max=self.journal_bytes_max,
+                )
+                envelope = run_job(guest, scope, loaded.io_schemas, job.input, recorder)
+            finally:
+                files.close_all()
+            return envelope, _accounting(job, scope, guest)
+
+    def _scope(self, job: Job, loaded: LoadedSpec, files: HandleTable, budget: Budget) -> JobScope:
+        spec = loaded.spec
+        model = (
+            None
+            if spec.model is None
+            else Model(spec.model, self.models.generator(spec.model), spec.infer)
+        )
+        return JobScope(
+            job=job.id,
+            tenant=job.tenant,
+            files=files,
+            model=model,
+            events=EventLog(
+                job,
+                self.store,
+                self.watchers,
+                progress_told=self.store.count_events(job.id, EventKind.PROGRESS),
+            ),
+            budget=budget,
+            interactive=job.priority is Priority.INTERACTIVE,
+        )
+
+
+def ended_while_queued(cause: JobError) -> Envelope:
+    """The envelope of a job that is ended while it waits."""
+    return stopped(cause, NO_USAGE)
+
+
+def _never_ran(failure: Failure) -> Envelope:
+    return Failed(error=failure, usage=NO_USAGE)
+
+
+def _accounting(job: Job, scope: JobScope, guest: Guest) -> Accounting:
+    used = guest.accounting
+    elapsed_ms = scope.budget.elapsed_s * 1000
+    infer_ms = scope.infer_s * 1000
+    queued_s = (job.started_at - job.created_at).total_seconds() if job.started_at else 0.0
+    return Accounting(
+        queue_ms=round(queued_s * 1000),
+        guest_ms=round(used.guest_ms),
+        infer_ms=round(infer_ms),
+        infer_wait_ms=round(scope.budget.waited_s * 1000),
+        host_ms=max(0, round(elapsed_ms - infer_ms - used.guest_ms)),
+        steps=scope.budget.steps,
+        memory_bytes_peak=used.memory_bytes_peak,
+        fuel=used.fuel,
+        tokens_cached=scope.tokens_cached,
+        prefill_ms=round(scope.prefill_s * 1000),
+        decode_ms=round(scope.decode_s * 1000),
+    )

@@ -1,0 +1,50 @@
+"""What is told to a callback, and when it was tried."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class DeliveryState(StrEnum):
+    """Where a delivery stands."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    ABANDONED = "abandoned"
+    """It is not tried any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try to deliver."""
+
+    number: int
+    """From 1."""
+    at: datetime
+    status: int | None
+    """HTTP status of the answer; None if there was none."""
+    reason: str
+    """Why it failed; empty if it did not."""
+    took_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """The one message about the end of a job."""
+
+    id: str
+    """The same in every attempt, so that a receiver knows what it has had already."""
+    job_id: str
+    url: str
+    state: DeliveryState
+    created_at: datetime
+    next_attempt_at: datetime | None
+    """While it is pending."""
+    attempts: tuple[Attempt, ...] = ()
+
+
+def state_after(attempt: Attempt, next_attempt_at: datetime | None) -> DeliveryState:
+    """Where a delivery stands after an attempt."""
+    if not attempt.reason:
+        return DeliveryState.DELIVERED
+    return DeliveryState.ABANDONED if next_attempt_at is None else DeliveryState.PENDING

@@ -1,0 +1,170 @@
+"""One job as a value: what was asked for, where it stands, how it ended."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from cuttlebone.job.journal import Recording
+from cuttlebone.settings import Limits
+from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
+
+TENANT = "local"
+"""Whose jobs these are, as long as there are no tokens."""
+
+
+class Priority(StrEnum):
+    """Who goes first in the queue. An older job of lower priority still comes before a new one."""
+
+    INTERACTIVE = "interactive"
+    """Somebody waits for it: as if it had come `PRIORITY_LEAD_S` earlier."""
+    BATCH = "batch"
+
+
+PRIORITY_LEAD_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What a caller asks for."""
+
+    spec: str
+    input: Json
+    limits: Limits | None = None
+    """Narrows the limits of the spec; only the fields that are set count."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    priority: Priority = Priority.BATCH
+    ttl_s: int | None = None
+    """How long the job is kept after its end; None is the host's default."""
+    expires_in_s: int | None = None
+    """How long it may wait in the queue; None is as long as it takes."""
+    record: Recording | None = None
+    """How much its journal keeps; None is what the spec says."""
+    callback_url: str | None = None
+    """Where the end of the job is told; None is nowhere."""
+    job_id: str | None = None
+    """The id that the caller chose; None lets the host choose one."""
+    tenant: str = TENANT
+
+    def digest(self) -> str:
+        """SHA-256 of all that is asked for; equal requests have equal digests."""
+        limits = None if self.limits is None else self.limits.model_dump(exclude_unset=True)
+        asked = [
+            self.spec,
+            self.input,
+            limits,
+            sorted(self.labels.items()),
+            self.priority,
+            self.ttl_s,
+            self.expires_in_s,
+            self.record,
+            self.callback_url,
+        ]
+        return hashlib.sha256(dump_json(asked)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """Where the time of a job went, in milliseconds, and what its guest used."""
+
+    queue_ms: int
+    guest_ms: int
+    """Inside the guest's own code."""
+    infer_ms: int
+    """From submitting generations to their ends, waiting included."""
+    infer_wait_ms: int
+    """Of these, waiting for admission or for the model to load."""
+    host_ms: int
+    """The rest of the running time."""
+    steps: int
+    memory_bytes_peak: int
+    fuel: int | None
+    """Operations of the guest's code; None where they were not counted."""
+    tokens_cached: int
+    prefill_ms: int = 0
+    """Of `infer_ms`, from admissions to first tokens. 0 in jobs kept before it was measured."""
+    decode_ms: int = 0
+    """Of `infer_ms`, from first tokens to ends, the guest's verdicts included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as it stands. The store makes a new value for each change."""
+
+    id: str
+    spec: str
+    input: Json
+    limits: Limits
+    """The effective ones."""
+    labels: Mapping[str, str]
+    created_at: datetime
+    status: JobStatus = JobStatus.QUEUED
+    attempt: int = 0
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    progress: Json = None
+    cancel_requested: bool = False
+    envelope: Envelope | None = None
+    accounting: Accounting | None = None
+    tenant: str = TENANT
+    priority: Priority = Priority.BATCH
+    ttl_s: int | None = None
+    expires_at: datetime | None = None
+    """A job that still waits at this moment ends as `timeout`."""
+    recording: Recording = Recording.DIGESTS
+    """How much its journal keeps."""
+    callback_url: str | None = None
+    """Where its end is told."""
+    crashes: int = 0
+    """Attempts that ended with the death of the host."""
+    request_sha256: str = ""
+    """Tells whether a repeated request is the same one."""
+    number: int = field(default=0, compare=False)
+    """Its place in the order of acceptance, which the store gives; 0 before."""
+
+    @property
+    def rank(self) -> float:
+        """Order in the queue, lowest first: seconds since 1970, moved ahead by the priority."""
+        lead_s = PRIORITY_LEAD_S if self.priority is Priority.INTERACTIVE else 0
+        return self.created_at.timestamp() - lead_s
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs a listing shows, newest first.
+
+    `before` is the number of the last job already seen: it says where to go on even when that job
+    was forgotten meanwhile.
+    """
+
+    tenant: str | None = None
+    status: JobStatus | None = None
+    spec: str | None = None
+    label: tuple[str, str] | None = None
+    limit: int = 50
+    before: int | None = None
+
+    def matches(self, job: Job) -> bool:
+        """Whether the listing shows this job."""
+        return (
+            self.tenant in {None, job.tenant}
+            and self.status in {None, job.status}
+            and self.spec in {None, job.spec}
+            and (self.before is None or job.number < self.before)
+            and (self.label is None or job.labels.get(self.label[0]) == self.label[1])
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePlace:
+    """Where a queued job stands."""
+
+    position: int
+    """Jobs that go first."""
+    waiting_for: str
+
+
+def now() -> datetime:
+    """The wall clock, in UTC."""
+    return datetime.now(UTC)

@@ -1,0 +1,118 @@
+"""A job with its journal as one JSON document, to be shown, kept as a regression test, and replayed."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cuttlebone.errors import OperatorError
+from cuttlebone.job.job import Job
+from cuttlebone.job.journal import JournalEntry, Recording, digest
+from cuttlebone.settings import Limits
+from cuttlebone_abi import Envelope, JobStatus, Json, MalformedMessage, load_json
+
+_DOCUMENT = ConfigDict(frozen=True, extra="forbid")
+
+
+class RecordedStep(BaseModel):
+    """One call of `cf_init` or `cf_step`: the command that it returned, and what answered it."""
+
+    model_config = _DOCUMENT
+
+    step: int = Field(description="Number of the call; 1 is `cf_init`.")
+    command: str = Field(description="Its `cmd`.")
+    command_sha256: str = Field(description="Of the exact bytes of the command.")
+    command_json: str | None = Field(None, description="These bytes as text, where they are kept.")
+    event_sha256: str = Field(description="Of the exact bytes of the event.")
+    event_json: str | None = Field(None, description="These bytes as text, where they are kept.")
+    pieces: tuple[str, ...] = Field((), description="What `cf_on_token` was given, in order.")
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class RecordedJob(BaseModel):
+    """All that a replay of a job needs, besides its block and its files."""
+
+    model_config = _DOCUMENT
+
+    format: Literal[1] = Field(1, description="Version of this document.")
+    id: str
+    spec: str
+    recording: Recording
+    attempt: int
+    status: JobStatus
+    input: Json
+    limits: Limits = Field(description="The effective ones.")
+    steps: tuple[RecordedStep, ...]
+    envelope: Envelope | None = Field(description="How the job ended; null until it has.")
+
+    def entries(self) -> tuple[JournalEntry, ...]:
+        """The steps as the journal has them."""
+        return tuple(_entry(step) for step in self.steps)
+
+
+def recorded_job(job: Job, entries: Sequence[JournalEntry]) -> RecordedJob:
+    """Make the document of a job."""
+    return RecordedJob(
+        id=job.id,
+        spec=job.spec,
+        recording=job.recording,
+        attempt=job.attempt,
+        status=job.status,
+        input=job.input,
+        limits=job.limits,
+        steps=tuple(_step(entry) for entry in entries),
+        envelope=job.envelope,
+    )
+
+
+def read_recorded_job(data: bytes, source: str) -> RecordedJob:
+    """Read the document back; raise OperatorError that names `source` and what is wrong in it."""
+    try:
+        recorded = RecordedJob.model_validate(load_json(data))
+    except MalformedMessage as error:
+        raise OperatorError(f"{source}: {error.reason}; was it cut?") from None
+    except ValueError as error:
+        reason = str(error).splitlines()
+        raise OperatorError(
+            f"{source} is no recorded job (`cuttlebone job export` writes one): "
+            f"{' '.join(line.strip() for line in reason[:3])}"
+        ) from None
+    _check(recorded, source)
+    return recorded
+
+
+def _check(recorded: RecordedJob, source: str) -> None:
+    """Refuse a document that was edited by hand without its digests: it would blame the block."""
+    for entry in recorded.entries():
+        whole = ((entry.reply, entry.command_sha256), (entry.event, entry.event_sha256))
+        if any(data is not None and digest(data) != stated for data, stated in whole):
+            raise OperatorError(f"{source}: step {entry.step} does not have its stated digest")
+
+
+def _step(entry: JournalEntry) -> RecordedStep:
+    return RecordedStep(
+        step=entry.step,
+        command=entry.command,
+        command_sha256=entry.command_sha256,
+        command_json=None if entry.reply is None else entry.reply.decode(),
+        event_sha256=entry.event_sha256,
+        event_json=None if entry.event is None else entry.event.decode(),
+        pieces=entry.pieces,
+        tokens_in=entry.tokens_in,
+        tokens_out=entry.tokens_out,
+    )
+
+
+def _entry(step: RecordedStep) -> JournalEntry:
+    return JournalEntry(
+        step=step.step,
+        command=step.command,
+        command_sha256=step.command_sha256,
+        event_sha256=step.event_sha256,
+        event=None if step.event_json is None else step.event_json.encode(),
+        reply=None if step.command_json is None else step.command_json.encode(),
+        pieces=step.pieces,
+        tokens_in=step.tokens_in,
+        tokens_out=step.tokens_out,
+    )

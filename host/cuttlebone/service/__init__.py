@@ -1,0 +1,1 @@
+"""All that anybody may ask of a host."""

@@ -1,0 +1,167 @@
+"""Jobs, events and journal entries as rows, and back."""
+
+import sqlite3
+import zlib
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from cuttlebone.job.events import EventKind, JobEvent
+from cuttlebone.job.job import Accounting, Job, Priority
+from cuttlebone.job.journal import JournalEntry, JournalPart, Recording
+from cuttlebone.settings import Limits
+from cuttlebone_abi import JobStatus, Json, decode_envelope, dump_json, load_json
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_ACCOUNTING: Final = TypeAdapter(Accounting)
+
+
+def microseconds(moment: datetime | None) -> int | None:
+    """Microseconds since 1970; exact, unlike a float."""
+    return None if moment is None else (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment(microseconds: int | None) -> datetime | None:
+    """The inverse of `microseconds`."""
+    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
+
+
+COLUMNS: Final = (
+    "id", "tenant", "spec", "request_sha256", "input", "limits", "labels", "priority", "rank",
+    "status", "created_us", "expires_us", "ttl_s", "recording", "callback_url", "events",
+)  # fmt: skip
+"""Those that `row_of` fills."""
+
+
+def row_of(job: Job) -> dict[str, Any]:
+    """The columns of a job that is new."""
+    return {
+        "id": job.id,
+        "tenant": job.tenant,
+        "spec": job.spec,
+        "request_sha256": job.request_sha256,
+        "input": dump_json(job.input),
+        "limits": dump_json(job.limits.model_dump()),
+        "labels": dump_json(dict(job.labels)),
+        "priority": job.priority,
+        "rank": round(job.rank * 1e6),
+        "status": job.status,
+        "created_us": microseconds(job.created_at),
+        "expires_us": microseconds(job.expires_at),
+        "ttl_s": job.ttl_s,
+        "recording": job.recording,
+        "callback_url": job.callback_url,
+        "events": 1,  # the one that says that it waits
+    }
+
+
+def job_of(row: sqlite3.Row) -> Job:
+    """The job that a row of `jobs` holds."""
+    created_at = moment(row["created_us"])
+    if created_at is None:
+        raise AssertionError("the column is not null")
+    return Job(
+        id=row["id"],
+        spec=row["spec"],
+        input=load_json(row["input"]),
+        limits=Limits.model_validate(load_json(row["limits"])),
+        labels=load_json(row["labels"]),
+        created_at=created_at,
+        status=JobStatus(row["status"]),
+        attempt=row["attempt"],
+        started_at=moment(row["started_us"]),
+        finished_at=moment(row["finished_us"]),
+        progress=_optional(row["progress"]),
+        cancel_requested=bool(row["cancel_requested"]),
+        envelope=None if row["envelope"] is None else decode_envelope(row["envelope"]),
+        accounting=_accounting(row["accounting"]),
+        tenant=row["tenant"],
+        priority=Priority(row["priority"]),
+        ttl_s=row["ttl_s"],
+        expires_at=moment(row["expires_us"]),
+        recording=Recording(row["recording"]),
+        callback_url=row["callback_url"],
+        crashes=row["crashes"],
+        request_sha256=row["request_sha256"],
+        number=row["number"],
+    )
+
+
+def accounting_bytes(accounting: Accounting | None) -> bytes | None:
+    """How accounting is kept."""
+    return None if accounting is None else _ACCOUNTING.dump_json(accounting)
+
+
+def event_of(row: sqlite3.Row) -> JobEvent:
+    """The event that a row of `job_events` holds."""
+    at = moment(row["at_us"])
+    if at is None:
+        raise AssertionError("the column is not null")
+    return JobEvent(row["number"], EventKind(row["kind"]), load_json(row["data"]), at)
+
+
+def _optional(data: bytes | None) -> Json:
+    return None if data is None else load_json(data)
+
+
+def _accounting(data: bytes | None) -> Accounting | None:
+    return None if data is None else _ACCOUNTING.validate_json(data)
+
+
+def entry_row(entry: JournalEntry) -> dict[str, Any]:
+    """The columns of a journal entry, but for its job."""
+    return {
+        "step": entry.step,
+        "command": entry.command,
+        "command_sha256": entry.command_sha256,
+        "event_sha256": entry.event_sha256,
+        "event": _compressed(entry.event),
+        "reply": _compressed(entry.reply),
+        "pieces": dump_json(list(entry.pieces)),
+        "tokens_in": entry.tokens_in,
+        "tokens_out": entry.tokens_out,
+    }
+
+
+def entry_of(row: sqlite3.Row) -> JournalEntry:
+    """The journal entry that a row of `journal` holds."""
+    return JournalEntry(
+        step=row["step"],
+        command=row["command"],
+        command_sha256=row["command_sha256"],
+        event_sha256=row["event_sha256"],
+        event=_decompressed(row["event"]),
+        reply=_decompressed(row["reply"]),
+        pieces=tuple(load_json(row["pieces"])),
+        tokens_in=row["tokens_in"],
+        tokens_out=row["tokens_out"],
+    )
+
+
+def part_row(part: JournalPart) -> dict[str, Any]:
+    """The columns of a part of a journal entry, but for its job."""
+    return {
+        "step": part.step,
+        "number": part.number,
+        "command_sha256": part.command_sha256,
+        "result": zlib.compress(part.result),
+    }
+
+
+def part_of(row: sqlite3.Row) -> JournalPart:
+    """The part that a row of `journal_parts` holds."""
+    return JournalPart(
+        step=row["step"],
+        number=row["number"],
+        command_sha256=row["command_sha256"],
+        result=zlib.decompress(row["result"]),
+    )
+
+
+def _compressed(data: bytes | None) -> bytes | None:
+    return None if data is None else zlib.compress(data)
+
+
+def _decompressed(data: bytes | None) -> bytes | None:
+    return None if data is None else zlib.decompress(data)

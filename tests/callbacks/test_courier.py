@@ -1,0 +1,224 @@
+"""Callbacks of whole hosts: retries, restarts, an operator who changed his mind."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from ipaddress import IPv4Address, IPv6Address
+from pathlib import Path
+
+import pytest
+from standardwebhooks import Webhook
+
+from cuttlebone.assembly import Host
+from cuttlebone.callbacks.courier import Courier
+from cuttlebone.callbacks.message import Signer
+from cuttlebone.callbacks.policy import CallbackPolicy
+from cuttlebone.callbacks.sender import Sender
+from cuttlebone.errors import CallerError, OperatorError, StoreUnavailable
+from cuttlebone.job.delivery import Attempt, Delivery, DeliveryState
+from cuttlebone.job.job import Job, JobFilter, Submission
+from cuttlebone.metrics import HostMetrics
+from cuttlebone.store.memory.jobs import MemoryJobStore
+from cuttlebone.store.memory.outbox import MemoryDeliveries
+from cuttlebone.testing import Commands, ScriptedGuest
+from cuttlebone_abi import Json
+from hosts import BOUND_S, ended, scripted_host
+from receiving import Receiver, receiving
+from store.stores import DONE, job
+
+
+def echo(_guest: ScriptedGuest, value: Json) -> Commands:
+    yield {"cmd": "done", "result": value}
+
+
+def host_of(
+    folder: Path,
+    receiver: Receiver,
+    *,
+    durable: bool = True,
+    delays_s: tuple[float, ...] = (0.0, 0.0),
+    allowed: bool = True,
+    secret_file: Path | None = None,
+) -> AbstractContextManager[Host]:
+    specs = folder / "specs"
+    specs.mkdir(exist_ok=True)
+    return scripted_host(
+        specs,
+        {"echo": echo},
+        state=folder / "state" if durable else None,
+        callback_hosts=(f"127.0.0.1:{receiver.port}",) if allowed else (),
+        callback_delays_s=delays_s,
+        callback_secret_file=secret_file,
+    )
+
+
+def finished(host: Host, receiver: Receiver) -> Job:
+    url = f"{receiver.url}/end?of=job"
+    return ended(host, host.service.submit(Submission("echo", 1, callback_url=url)))
+
+
+def settled(host: Host, job: Job) -> Delivery:
+    """Wait until a delivery is tried no more."""
+    for _ in range(2_000):
+        (delivery,) = host.service.deliveries(job.id)
+        if delivery.state is not DeliveryState.PENDING:
+            return delivery
+        ended(host, host.service.submit(Submission("echo", None)))  # time passes
+    raise AssertionError(f"it is still pending: {delivery}")
+
+
+def test_the_end_of_a_job_is_told_once_and_signed(tmp_path: Path) -> None:
+    with receiving() as receiver, host_of(tmp_path, receiver) as host:
+        job = finished(host, receiver)
+        delivery = settled(host, job)
+        (request,) = receiver.received()
+    secret = (tmp_path / "state" / "callback_secret").read_text().strip()
+    told = Webhook(secret).verify(request.body, request.headers)
+    assert (told["type"], told["data"]["id"]) == ("job.completed", job.id)
+    assert request.path == "/end?of=job"
+    assert request.headers["webhook-id"] == delivery.id
+    assert delivery.state is DeliveryState.DELIVERED
+    assert [(one.number, one.status, one.reason) for one in delivery.attempts] == [(1, 204, "")]
+
+
+def test_a_receiver_that_fails_is_told_again_with_the_same_id(tmp_path: Path) -> None:
+    with receiving() as receiver, host_of(tmp_path, receiver) as host:
+        receiver.plan = [500, 302]
+        delivery = settled(host, finished(host, receiver))
+        requests = receiver.received(3)
+    assert [one.status for one in delivery.attempts] == [500, 302, 204]
+    assert delivery.attempts[0].reason == "the answer has status 500"
+    assert len({one.headers["webhook-id"] for one in requests}) == 1
+    assert len({one.body for one in requests}) == 1
+
+
+def test_after_the_last_attempt_it_is_given_up(tmp_path: Path) -> None:
+    with receiving() as receiver, host_of(tmp_path, receiver) as host:
+        receiver.plan = [500] * 9
+        delivery = settled(host, finished(host, receiver))
+    assert delivery.state is DeliveryState.ABANDONED
+    assert len(delivery.attempts) == 3
+
+
+def test_a_receiver_that_is_gone_is_left_alone_at_once(tmp_path: Path) -> None:
+    with receiving() as receiver, host_of(tmp_path, receiver) as host:
+        receiver.plan = [410]
+        delivery = settled(host, finished(host, receiver))
+    assert delivery.state is DeliveryState.ABANDONED
+    assert len(delivery.attempts) == 1
+
+
+def test_what_was_not_delivered_is_tried_again_by_the_next_host(tmp_path: Path) -> None:
+    with receiving() as receiver:
+        receiver.plan = [503]
+        with host_of(tmp_path, receiver, delays_s=(1.0,)) as host:
+            job = finished(host, receiver)
+            receiver.received(1)
+        with host_of(tmp_path, receiver, delays_s=(1.0,)) as host:
+            first, second = receiver.received(2)
+            delivery = settled(host, job)
+    assert first.headers["webhook-id"] == second.headers["webhook-id"]
+    assert delivery.state is DeliveryState.DELIVERED
+
+
+def test_a_host_that_is_listed_no_more_is_not_called(tmp_path: Path) -> None:
+    with receiving() as receiver:
+        receiver.plan = [503]
+        with host_of(tmp_path, receiver, delays_s=(1.0,)) as host:
+            job = finished(host, receiver)
+            receiver.received(1)
+        with host_of(tmp_path, receiver, allowed=False) as host:
+            delivery = settled(host, job)
+        assert len(receiver.received()) == 1
+    assert delivery.state is DeliveryState.ABANDONED
+    assert "callback_hosts" in delivery.attempts[-1].reason
+
+
+def test_a_job_with_another_callback_is_refused_and_not_kept(tmp_path: Path) -> None:
+    with receiving() as receiver, host_of(tmp_path, receiver) as host:
+        with pytest.raises(CallerError, match="callback_hosts"):
+            host.service.submit(Submission("echo", 1, callback_url="https://evil.test/"))
+        assert not host.service.find(JobFilter())
+
+
+def test_in_memory_a_secret_has_to_be_stated(tmp_path: Path) -> None:
+    with receiving() as receiver:
+        with (
+            pytest.raises(OperatorError, match="callback_secret_file"),
+            host_of(tmp_path, receiver, durable=False),
+        ):
+            pass
+        secret = tmp_path / "secret"
+        secret.write_text("whsec_" + "A" * 32)
+        secret.chmod(0o600)
+        with host_of(tmp_path, receiver, durable=False, secret_file=secret) as host:
+            settled(host, finished(host, receiver))
+        (request,) = receiver.received()
+    assert json.loads(request.body)["type"] == "job.completed"
+    Webhook(secret.read_text()).verify(request.body, request.headers)
+
+
+class FullDisk(MemoryDeliveries):
+    """Cannot be written at first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.noted = threading.Event()
+        self._full = True
+
+    def note(
+        self, delivery: Delivery, attempt: Attempt, *, next_attempt_at: datetime | None
+    ) -> None:
+        if self._full:
+            self._full = False
+            raise StoreUnavailable("the disk is full")
+        super().note(delivery, attempt, next_attempt_at=next_attempt_at)
+        self.noted.set()
+
+
+async def odd_look_up(_host: str, _port: int) -> list[IPv4Address | IPv6Address]:
+    """Have a bug."""
+    raise ZeroDivisionError
+
+
+@contextmanager
+def couriered(store: MemoryJobStore, port: int, sender: Sender) -> Iterator[None]:
+    courier = Courier(
+        store,
+        CallbackPolicy([f"127.0.0.1:{port}"]),
+        signer=Signer([]),
+        sender=sender,
+        delays_s=(),
+        metrics=HostMetrics(),
+    )
+    courier.start()
+    yield
+    courier.stop()
+
+
+def finished_in(store: MemoryJobStore, url: str) -> None:
+    store.accept(replace(job("a"), callback_url=url), waiting_max=9).result()
+    store.finish("a", attempt=0, envelope=DONE, accounting=None)
+
+
+def test_an_attempt_that_cannot_be_kept_yet_is_not_made_again() -> None:
+    store, log = MemoryJobStore(kept_max=9), FullDisk()
+    store.deliveries = log
+    with receiving() as receiver:
+        finished_in(store, f"{receiver.url}/")
+        with couriered(store, receiver.port, Sender()):
+            assert log.noted.wait(BOUND_S)
+        assert len(receiver.received()) == 1
+    assert log.of("a")[0].state is DeliveryState.DELIVERED
+
+
+def test_a_fault_of_the_host_fails_one_attempt_and_not_the_courier() -> None:
+    store, log = MemoryJobStore(kept_max=9), FullDisk()
+    store.deliveries = log
+    finished_in(store, "http://127.0.0.1:9/")
+    with couriered(store, 9, Sender(look_up=odd_look_up)):
+        assert log.noted.wait(BOUND_S)
+    assert "a fault of this host" in log.of("a")[0].attempts[0].reason

@@ -1,0 +1,90 @@
+"""Jobs recorded by a host with a scripted block, and their replays."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from cuttlebone.execution.replay.replay import Replay, replay
+from cuttlebone.execution.watchdog import Watchdog
+from cuttlebone.files import Grants, HandleTable
+from cuttlebone.job.job import Submission
+from cuttlebone.job.journal import Recording
+from cuttlebone.job.recorded_job import RecordedJob, read_recorded_job
+from cuttlebone.specs.io_schemas import IoSchemas
+from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
+from cuttlebone_abi import Json, Signature, dump_json
+from hosts import ended, fake_models, scripted_host
+
+MORE = "model: small\ncapabilities: {read: [./texts]}"
+TEXT = "a secret of the sea"
+
+
+def block(_guest: ScriptedGuest, value: Json) -> Commands:
+    """Read a file, report, ask the model, close the file, try what is not offered, end."""
+    opened = yield {"cmd": "open", "path": "texts/a.txt"}
+    read = yield {"cmd": "slice", "handle": 1, "offset": 0, "len": opened["len"]}
+    yield {"cmd": "emit", "progress": {"read": len(read["text"])}}
+    said = yield {"cmd": "infer", "prompt": "count", "max_tokens": 20}
+    yield {"cmd": "close", "handle": 1}
+    refused = yield {"cmd": "embed", "texts": [], "on_error": "event"}
+    yield {"cmd": "done", "result": [value, said["text"], refused["code"]]}
+
+
+def record(
+    folder: Path,
+    script: Script = block,
+    *,
+    recording: Recording | None = None,
+    on_token: Callable[[str], bool] | None = None,
+    more: str = MORE,
+    state: Path | None = None,
+    journal_bytes_max: int = 1 << 20,
+) -> RecordedJob:
+    """Run a script as a real job and return what was recorded, by way of its document."""
+    models = fake_models("small", FakeModel({"count": "one two three"}))
+    with scripted_host(
+        folder,
+        {"block": script},
+        models=models,
+        more=more,
+        on_token=on_token,
+        state=state,
+        journal_bytes_max=journal_bytes_max,
+    ) as host:
+        job = host.service.submit(Submission("block", {"n": 2**70}, record=recording))
+        ended(host, job)
+        return read_recorded_job(dump_json(host.service.journal(job.id)), "the document")
+
+
+def again(
+    recorded: RecordedJob,
+    script: Script = block,
+    *,
+    on_token: Callable[[str], bool] | None = None,
+    files: HandleTable | None = None,
+    watchdog: Watchdog | None = None,
+) -> Replay:
+    guest = ScriptedGuest(script, on_token=on_token)
+    return replay(guest, recorded, IoSchemas(Signature()), files, watchdog=watchdog)
+
+
+def again_with_files(recorded: RecordedJob, folder: Path, script: Script = block) -> Replay:
+    with Grants.resolve(folder, ["./texts"]) as grants:
+        files = HandleTable(grants, handles_max=4, window_bytes_max=1 << 20)
+        try:
+            return again(recorded, script, files=files)
+        finally:
+            files.close_all()
+
+
+def changed(**replaced: Json) -> Script:
+    """The block with another command in place of the one with that `cmd`."""
+
+    def script(guest: ScriptedGuest, value: Json) -> Commands:
+        commands = block(guest, value)
+        command = next(commands)
+        while True:
+            assert isinstance(command, dict)
+            event = yield replaced.get(command["cmd"], command)
+            command = commands.send(event)
+
+    return script

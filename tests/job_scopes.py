@@ -1,0 +1,64 @@
+"""Scopes over a real folder, for tests of what one job may touch."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from cuttlebone.commands.budget import Budget
+from cuttlebone.commands.scope import JobScope, Model
+from cuttlebone.files import Grants, HandleTable
+from cuttlebone.settings import Limits
+from cuttlebone_abi import Json
+
+
+@dataclass(slots=True)
+class Told:
+    """An event sink that remembers."""
+
+    progress_values: list[Json] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+
+    def progress(self, value: Json) -> None:
+        self.progress_values.append(value)
+
+    def token(self, text: str) -> None:
+        self.tokens.append(text)
+
+    def waiting(self, cause: str) -> None:
+        raise AssertionError(f"nothing loads here, but a job waited for {cause}")
+
+
+ScopeOf = Callable[..., JobScope]
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def scope_of(tmp_path: Path, told: Told) -> Iterator[ScopeOf]:
+    """Makes scopes whose files are those of `tmp_path`, with the given limits and model."""
+    with Grants.resolve(tmp_path, ["."]) as grants:
+        tables: list[HandleTable] = []
+
+        def make(*, model: Model | None = None, **limits: int) -> JobScope:
+            stated = Limits(**limits)
+            files = HandleTable(
+                grants, handles_max=stated.handles, window_bytes_max=stated.window_bytes
+            )
+            tables.append(files)
+            return JobScope(
+                job="a-job",
+                tenant="local",
+                files=files,
+                model=model,
+                events=told,
+                budget=Budget(stated),
+            )
+
+        yield make
+        for table in tables:
+            table.close_all()

@@ -1,0 +1,30 @@
+"""What a store should hold of one job, as plain data."""
+
+from dataclasses import dataclass, field, replace
+
+from cuttlebone.job.events import EventKind
+from cuttlebone.job.job import Job
+from cuttlebone.job.journal import JournalEntry, JournalPart
+from cuttlebone_abi import Cancelled, Completed, Envelope, Failure, JobStatus, Json, Usage
+
+USAGE = Usage(tokens_in=1, tokens_out=2, duration_ms=3, model="m")
+ENVELOPES: tuple[Envelope, ...] = (
+    Completed(result={"big": 2**70}, usage=USAGE),
+    Cancelled(error=Failure(code="cancelled", message="enough"), usage=USAGE),
+)
+
+
+@dataclass(slots=True)
+class Model:
+    """What a store should hold of one job."""
+
+    job: Job
+    key: str | None
+    number: int
+    events: list[tuple[EventKind, Json]] = field(default_factory=list)
+    journal: list[JournalEntry] = field(default_factory=list)
+    parts: list[JournalPart] = field(default_factory=list)
+
+    def status(self, status: JobStatus, **more: Json) -> None:
+        self.job = replace(self.job, status=status)
+        self.events.append((EventKind.STATUS, {"status": status, **more}))
