@@ -173,7 +173,7 @@ def _fill(folder: Path, count: int) -> None:
     """Make a store with jobs that wait: one is accepted, the others are its copies."""
     store = SqliteJobStore(folder)
     job = Job(
-        id="job", spec="echo", input={"path": "a"}, limits=Limits(), labels={}, created_at=now()
+        id="job", spec="echo", input=b'{"path":"a"}', limits=Limits(), labels={}, created_at=now()
     )
     store.accept(job, waiting_max=count).result()
     store._writer.do(lambda connection: connection.execute(_COPIES, (count - 1,)).rowcount)

@@ -22,7 +22,7 @@ from cuttlebone.sandbox import GuestLimits, Sandbox
 from cuttlebone.settings import Isolation, Limits
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.specs.io_schemas import IoSchemas
-from cuttlebone_abi import Completed, Json, Signature
+from cuttlebone_abi import Completed, Json, Signature, dump_json
 
 BLOCK = Path(__file__).parent.parent / "guests" / "say_input.wat"
 BOUND_S = 300.0
@@ -57,7 +57,7 @@ class Served:
         )
         command = {"cmd": "infer", "prompt": prompt, "raw": True, "max_tokens": tokens}
         with closing(self._sandbox.open_guest(self._block, GuestLimits())) as guest:
-            envelope = run_job(guest, scope, IoSchemas(Signature()), command)
+            envelope = run_job(guest, scope, IoSchemas(Signature()), dump_json(command))
         if not isinstance(envelope, Completed) or envelope.usage.tokens_out != tokens:
             raise AssertionError(f"a job did not generate {tokens} tokens: {envelope}")
 

@@ -69,7 +69,7 @@ class Bench:
             yield {"cmd": "done", "result": None}
 
         guest = ScriptedGuest(script, on_token=on_token)
-        return run_job(guest, scope or self.scope(), IoSchemas(Signature()), None)
+        return run_job(guest, scope or self.scope(), IoSchemas(Signature()), b"null")
 
 
 def failure(envelope: Envelope) -> tuple[str, str]:

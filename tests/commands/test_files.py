@@ -30,7 +30,7 @@ def run(
     script: Script, scope_of: ScopeOf, recorder: Recorder | None = None, **limits: int
 ) -> Envelope:
     scope = scope_of(**limits)
-    return run_job(ScriptedGuest(script), scope, IoSchemas(Signature()), None, recorder)
+    return run_job(ScriptedGuest(script), scope, IoSchemas(Signature()), b"null", recorder)
 
 
 def answers(envelope: Envelope) -> list[Json]:

@@ -61,7 +61,7 @@ def run(command: dict[str, Any], scope: JobScope) -> tuple[dict[str, Any], Envel
         yield {"cmd": "done", "result": None}
 
     guest = ScriptedGuest(script, on_token=lambda _piece: True)
-    envelope = run_job(guest, scope, IoSchemas(Signature()), None)
+    envelope = run_job(guest, scope, IoSchemas(Signature()), b"null")
     return events[-1], envelope
 
 
@@ -186,7 +186,7 @@ def test_a_cancelled_job_ends_all_its_generations(
 
     canceller = threading.Thread(target=cancel_when_held)
     canceller.start()
-    envelope = run_job(ScriptedGuest(script), cancelled, IoSchemas(Signature()), None)
+    envelope = run_job(ScriptedGuest(script), cancelled, IoSchemas(Signature()), b"null")
     canceller.join(BOUND_S)
 
     assert isinstance(envelope, Cancelled)

@@ -63,7 +63,7 @@ def run(commands: list[Json], generator: Generator, told: Told, grants: Grants) 
         events=told,
         budget=Budget(Limits()),
     )
-    return run_job(ScriptedGuest(says(*commands, DONE)), scope, IoSchemas(Signature()), None)
+    return run_job(ScriptedGuest(says(*commands, DONE)), scope, IoSchemas(Signature()), b"null")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -32,7 +32,7 @@ def run(store: SqliteJobStore, promises: int, name: str, jobs: int) -> None:
         job = Job(
             id=f"{name}-{number}",
             spec="echo",
-            input={"text": "y" * 2000},
+            input=b'{"text":"%b"}' % (b"y" * 2000),
             limits=Limits(),
             labels={},
             created_at=now(),

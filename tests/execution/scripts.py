@@ -8,12 +8,14 @@ from cuttlebone_abi import (
     Failed,
     Json,
     Signature,
+    dump_json,
 )
 from job_scopes import ScopeOf
 
 
 def run(script: Script, scope_of: ScopeOf, value: Json = None, **limits: int) -> Envelope:
-    return run_job(ScriptedGuest(script), scope_of(**limits), IoSchemas(Signature()), value)
+    guest, scope = ScriptedGuest(script), scope_of(**limits)
+    return run_job(guest, scope, IoSchemas(Signature()), dump_json(value))
 
 
 def failure(envelope: Envelope) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from cuttlebone.store.jobs import JobStore
 from cuttlebone.store.memory.jobs import MemoryJobStore
 from cuttlebone.store.sqlite import SqliteJobStore
 from cuttlebone.store.watchers import Watchers
-from cuttlebone_abi import JobStatus
+from cuttlebone_abi import JobStatus, dump_json
 from store.stores import DONE, append, claimed, job
 
 SECRET = "a text that nobody else has"
@@ -57,7 +57,7 @@ def kept(store: JobStore, clock: Clock) -> Iterator[None]:
 def ended(store: JobStore, name: str, *, ttl_s: int | None = None) -> Job:
     asked = replace(
         job(name),
-        input=SECRET,
+        input=dump_json(SECRET),
         ttl_s=ttl_s,
         callback_url=f"https://a.org/{SECRET.replace(' ', '-')}",
     )

@@ -28,7 +28,7 @@ def ask(_guest: ScriptedGuest, _value: Json) -> Commands:
 
 def attempt(scope_of: ScopeOf, model: GeneratorByHand, recorder: Recorder) -> Envelope:
     scope = scope_of(model=Model("small", model, InferDefaults()))
-    return run_job(ScriptedGuest(ask), scope, IoSchemas(Signature()), None, recorder)
+    return run_job(ScriptedGuest(ask), scope, IoSchemas(Signature()), b"null", recorder)
 
 
 @pytest.fixture

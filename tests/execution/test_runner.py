@@ -159,7 +159,7 @@ def test_a_job_that_is_stopped_while_its_guest_runs_ends_with_the_cause(scope_of
     cause = JobError(ErrorCode.CANCELLED, "enough")
     stopper = threading.Thread(target=lambda: started.wait(10) and scope.budget.stop(cause))
     stopper.start()
-    envelope = run_job(ScriptedGuest(script), scope, IoSchemas(Signature()), None)
+    envelope = run_job(ScriptedGuest(script), scope, IoSchemas(Signature()), b"null")
     stopper.join()
 
     assert isinstance(envelope, Cancelled)
@@ -168,7 +168,9 @@ def test_a_job_that_is_stopped_while_its_guest_runs_ends_with_the_cause(scope_of
 
 def test_a_stop_after_the_end_changes_nothing(scope_of: ScopeOf) -> None:
     scope = scope_of()
-    run_job(ScriptedGuest(says({"cmd": "done", "result": 1})), scope, IoSchemas(Signature()), None)
+    run_job(
+        ScriptedGuest(says({"cmd": "done", "result": 1})), scope, IoSchemas(Signature()), b"null"
+    )
 
     assert not scope.budget.stop(JobError(ErrorCode.CANCELLED, "too late"))
 
@@ -180,7 +182,7 @@ def test_a_stop_before_the_end_wins_over_the_result(scope_of: ScopeOf) -> None:
         scope.budget.stop(JobError(ErrorCode.TIMEOUT, "just in time"))
         yield {"cmd": "done", "result": 1}
 
-    envelope = run_job(ScriptedGuest(script), scope, IoSchemas(Signature()), None)
+    envelope = run_job(ScriptedGuest(script), scope, IoSchemas(Signature()), b"null")
 
     assert failure(envelope) == ("timeout", "just in time")
 
@@ -189,7 +191,7 @@ def test_a_result_is_held_to_the_signature_of_the_block(scope_of: ScopeOf) -> No
     io_schemas = IoSchemas(Signature(output=parse_type("{summary: text}")))
     guest = ScriptedGuest(says({"cmd": "done", "result": {"summary": 1}}))
 
-    code, message = failure(run_job(guest, scope_of(), io_schemas, None))
+    code, message = failure(run_job(guest, scope_of(), io_schemas, b"null"))
 
     assert code == ErrorCode.SCHEMA_VALIDATION_FAILED
     assert "$.result.summary" in message
@@ -201,7 +203,7 @@ def test_a_result_is_held_to_the_schema_of_the_spec(scope_of: ScopeOf) -> None:
     )
     guest = ScriptedGuest(says({"cmd": "done", "result": [1, "2"]}))
 
-    code, message = failure(run_job(guest, scope_of(), io_schemas, None))
+    code, message = failure(run_job(guest, scope_of(), io_schemas, b"null"))
 
     assert code == ErrorCode.SCHEMA_VALIDATION_FAILED
     assert "$.result[1]" in message

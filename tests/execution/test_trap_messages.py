@@ -9,7 +9,7 @@ from cuttlebone.execution.runner import run_job
 from cuttlebone.sandbox import GuestLimits, Sandbox
 from cuttlebone.settings import Isolation
 from cuttlebone.specs.io_schemas import IoSchemas
-from cuttlebone_abi import ErrorCode, Failed, Json, Signature
+from cuttlebone_abi import ErrorCode, Failed, Json, Signature, dump_json
 from job_scopes import ScopeOf
 
 BLOCK = """(module (memory (export "memory") 1)
@@ -31,7 +31,7 @@ def message(sandbox: Sandbox, scope_of: ScopeOf, source: str, value: Json = None
     guest = sandbox.open_guest(
         sandbox.admit(bytes(wasmtime.wat2wasm(source))), GuestLimits(memory_bytes=1 << 20)
     )
-    envelope = run_job(guest, scope_of(), IoSchemas(Signature()), value)
+    envelope = run_job(guest, scope_of(), IoSchemas(Signature()), dump_json(value))
     guest.close()
     assert isinstance(envelope, Failed)
     assert envelope.error.code == ErrorCode.WASM_TRAP

@@ -93,7 +93,7 @@ class Target:
         scope = self._scope(budget)
         with closing(guest), self._watchdog.watch(budget):
             try:
-                envelope = run_job(guest, scope, io_schemas, None)
+                envelope = run_job(guest, scope, io_schemas, b"null")
             finally:
                 scope.files.close_all()
         match envelope:

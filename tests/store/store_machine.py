@@ -66,7 +66,7 @@ class StoreMachine(RuleBasedStateMachine):
         job = Job(
             id=f"job-{self.submitted}",
             spec="echo",
-            input={"n": self.submitted},
+            input=b'{"n":%d}' % self.submitted,
             limits=Limits(),
             labels={"request": request},
             created_at=START + timedelta(seconds=later_s),

@@ -38,7 +38,7 @@ def job(name: str) -> Job:
     return Job(
         id=name,
         spec="echo",
-        input={"big": 2**70},
+        input=b'{"big":%d}' % 2**70,
         limits=Limits(),
         labels={"team": "sepia"},
         created_at=START,

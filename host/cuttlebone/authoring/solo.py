@@ -21,7 +21,7 @@ from cuttlebone.settings import Limits
 from cuttlebone.signals import next_wake, on_stop_signal
 from cuttlebone.specs.loading import LoadedSpec, load_spec
 from cuttlebone.specs.spec import SPEC_SUFFIXES, Capabilities, Spec, read_spec
-from cuttlebone_abi import Envelope, ErrorCode, Failed, Json
+from cuttlebone_abi import Envelope, ErrorCode, Failed, Json, dump_json
 
 ROLE: Final = "model"
 """The role of the model of a module that runs without a spec."""
@@ -86,7 +86,7 @@ def run_alone(
         watchdog.watch(budget),
     ):
         envelope = _in_a_thread(
-            lambda: run_job(guest, scope, job.loaded.io_schemas, job.value), budget
+            lambda: run_job(guest, scope, job.loaded.io_schemas, dump_json(job.value)), budget
         )
         return SoloEnd(envelope, guest.accounting)
 

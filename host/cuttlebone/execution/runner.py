@@ -34,7 +34,6 @@ from cuttlebone_abi import (
     Failure,
     Infer,
     InferMany,
-    Json,
     List,
     MalformedMessage,
     NotOffered,
@@ -56,15 +55,15 @@ def run_job(
     guest: Guest,
     scope: JobScope,
     io_schemas: IoSchemas,
-    value: Json,
+    written_input: bytes,
     recorder: StepJournal | None = None,
 ) -> Envelope:
-    """Step `guest` from its input `value` to its end. Whatever a guest does, there is an envelope.
+    """Step `guest` from its input to its end. Whatever a guest does, there is an envelope.
 
-    Without a `recorder` no journal is kept.
+    `written_input` is JSON, and is handed to the guest as it is. Without a `recorder` no journal is kept.
     """
     try:
-        outcome = _outcome(guest, scope, io_schemas, recorder or unrecorded(), value)
+        outcome = _outcome(guest, scope, io_schemas, recorder or unrecorded(), written_input)
     except Exception:  # noqa: BLE001  # the last resort: a bug of ours still ends in an envelope
         outcome = internal_fault(scope.job)
     scope.budget.settle()  # from here on nothing from outside ends it
@@ -80,11 +79,15 @@ def run_job(
 
 
 def _outcome(
-    guest: Guest, scope: JobScope, io_schemas: IoSchemas, recorder: StepJournal, value: Json
+    guest: Guest,
+    scope: JobScope,
+    io_schemas: IoSchemas,
+    recorder: StepJournal,
+    written_input: bytes,
 ) -> Done | Failure:
     try:
         with scope.budget.when_stopped(guest.interrupt):
-            end = _steps(guest, scope, recorder, value)
+            end = _steps(guest, scope, recorder, written_input)
         if isinstance(end, Fail):
             return Failure(code=end.code, message=end.message)
         io_schemas.check_result(end.result)
@@ -109,10 +112,12 @@ def failure_of(error: JobError | CommandError | MalformedMessage | BlockRefused)
             assert_never(error)
 
 
-def _steps(guest: Guest, scope: JobScope, recorder: StepJournal, value: Json) -> Done | Fail:
+def _steps(
+    guest: Guest, scope: JobScope, recorder: StepJournal, written_input: bytes
+) -> Done | Fail:
     limits = scope.budget.limits
     scope.budget.spend_step()
-    reply = _called(guest.init, dump_json(value), "step 1, with the input of the job")
+    reply = _called(guest.init, written_input, "step 1, with the input of the job")
     while True:
         command = decode_command(reply, bytes_max=limits.command_bytes, depth_max=limits.json_depth)
         if isinstance(command, Done | Fail):

@@ -47,12 +47,13 @@ class Submission:
     """The id that the caller chose; None lets the host choose one."""
     tenant: str = TENANT
 
-    def digest(self) -> str:
-        """SHA-256 of all that is asked for; equal requests have equal digests."""
+    def digest(self, written_input: bytes) -> str:
+        """SHA-256 of all that is asked for; equal requests have equal digests.
+
+        `written_input` is the input as JSON, so that it need not be written for this alone.
+        """
         limits = None if self.limits is None else self.limits.model_dump(exclude_unset=True)
-        asked = [
-            self.spec,
-            self.input,
+        others = [
             limits,
             sorted(self.labels.items()),
             self.priority,
@@ -61,7 +62,8 @@ class Submission:
             self.record,
             self.callback_url,
         ]
-        return hashlib.sha256(dump_json(asked)).hexdigest()
+        asked = (dump_json([self.spec])[:-1], written_input, dump_json(others)[1:])
+        return hashlib.sha256(b",".join(asked)).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,8 @@ class Job:
 
     id: str
     spec: str
-    input: Json
+    input: bytes
+    """JSON, the very bytes that its guest is given: written once, when it was checked."""
     limits: Limits
     """The effective ones."""
     labels: Mapping[str, str]

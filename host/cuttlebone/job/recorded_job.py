@@ -59,7 +59,7 @@ def recorded_job(job: Job, entries: Sequence[JournalEntry]) -> RecordedJob:
         recording=job.recording,
         attempt=job.attempt,
         status=job.status,
-        input=job.input,
+        input=load_json(job.input),
         limits=job.limits,
         steps=tuple(_step(entry) for entry in entries),
         envelope=job.envelope,

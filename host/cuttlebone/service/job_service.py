@@ -31,7 +31,7 @@ from cuttlebone.specs.loading import LoadedSpec
 from cuttlebone.store.jobs import RETRY_AFTER_S, JobStore
 from cuttlebone.store.watchers import Watchers
 from cuttlebone.text import printable
-from cuttlebone_abi import JobStatus
+from cuttlebone_abi import JobStatus, dump_json
 
 EVENTS_READ_MAX: Final = 1_000
 """Events that one read of an event log returns at most."""
@@ -99,10 +99,11 @@ class JobService:
         if submission.callback_url is not None:
             self._callbacks.target(submission.callback_url)
         moment, waits_s = now(), submission.expires_in_s
+        written_input = dump_json(submission.input)
         job = Job(
             id=submission.job_id or uuid.uuid4().hex,
             spec=loaded.spec.name,
-            input=submission.input,
+            input=written_input,
             limits=_narrowed(loaded.limits, submission.limits),
             labels=dict(submission.labels),
             created_at=moment,
@@ -112,7 +113,7 @@ class JobService:
             expires_at=None if waits_s is None else moment + timedelta(seconds=waits_s),
             recording=submission.record or loaded.spec.record,
             callback_url=submission.callback_url,
-            request_sha256=submission.digest(),
+            request_sha256=submission.digest(written_input),
         )
         coming = self._queue.put(
             job, idempotency_key=idempotency_key, tenant_waiting_max=tenant_waiting_max

@@ -21,7 +21,7 @@ from cuttlebone.job.journal import JournalEntry
 from cuttlebone.job.recorded_job import RecordedJob
 from cuttlebone.sandbox import Guest
 from cuttlebone.specs.io_schemas import IoSchemas
-from cuttlebone_abi import Json
+from cuttlebone_abi import Json, dump_json
 
 
 class End(StrEnum):
@@ -92,7 +92,7 @@ def replay(
             budget=budget,
         )
         stack.enter_context(watched)
-        envelope = run_job(guest, scope, io_schemas, recorded.input, replayer)
+        envelope = run_job(guest, scope, io_schemas, dump_json(recorded.input), replayer)
     if replayer.divergence is None and not replayer.over:
         replayer.compare_end(envelope)
     end = End.JOURNAL_OVER if replayer.over else End.SAME

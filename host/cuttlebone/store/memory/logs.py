@@ -52,11 +52,12 @@ class Logs:
 
     def size_bytes(self, job: Job) -> int:
         """What input and envelope, the data of events and the bytes kept in the journal take."""
-        whole = [job.input, *(event.data for event in self.events(job.id))]
+        whole = [event.data for event in self.events(job.id)]
         if job.envelope is not None:
             whole.append(job.envelope)
         return (
-            sum(len(dump_json(value)) for value in whole)
+            len(job.input)
+            + sum(len(dump_json(value)) for value in whole)
             + sum(len(one.event or b"") + len(one.reply or b"") for one in self.journal(job.id))
             + sum(len(part.result) for part in self.parts(job.id))
         )

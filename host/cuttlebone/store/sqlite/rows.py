@@ -41,7 +41,7 @@ def row_of(job: Job) -> dict[str, Any]:
         "tenant": job.tenant,
         "spec": job.spec,
         "request_sha256": job.request_sha256,
-        "input": dump_json(job.input),
+        "input": job.input,
         "limits": dump_json(job.limits.model_dump()),
         "labels": dump_json(dict(job.labels)),
         "priority": job.priority,
@@ -64,7 +64,7 @@ def job_of(row: sqlite3.Row) -> Job:
     return Job(
         id=row["id"],
         spec=row["spec"],
-        input=load_json(row["input"]),
+        input=row["input"],
         limits=Limits.model_validate(load_json(row["limits"])),
         labels=load_json(row["labels"]),
         created_at=created_at,
