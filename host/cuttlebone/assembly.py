@@ -18,7 +18,7 @@ from cuttlebone.execution.running_jobs import RunningJobs
 from cuttlebone.execution.threads import JobThreads
 from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.execution.worker import Worker
-from cuttlebone.inference.llama import load_model, memory_needed
+from cuttlebone.inference.loading import loader, memory_needed
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.sandbox import Block, Guest, GuestLimits, Layer, Sandbox
@@ -61,11 +61,13 @@ def open_host(settings: Settings, *, spec_files: Sequence[Path] | None = None) -
     """Run a host with a real sandbox and real models while the block runs.
 
     `spec_files` are served instead of those in `settings.specs`. Raises OperatorError for a
-    specs folder or a model file that cannot be used at all; a spec with a fault is only reported.
+    specs folder or a model file that cannot be used at all, and for models without the extra that
+    runs them; a spec with a fault is only reported.
     """
+    models = models_of(settings)
     with (
         Sandbox(settings.cache_folder / "modules", isolation=settings.isolation) as sandbox,
-        open_host_with(settings, sandbox, models_of(settings), spec_files=spec_files) as host,
+        open_host_with(settings, sandbox, models, spec_files=spec_files) as host,
     ):
         yield host
 
@@ -201,7 +203,10 @@ def _spec_lister(
 
 
 def models_of(settings: Settings) -> ResidentModels:
-    """The models of a host, one for all roles that name the same file. Nothing is loaded yet."""
+    """The models of a host, one for all roles that name the same file. Nothing is loaded yet.
+
+    Raises OperatorError without the extra that runs them.
+    """
     bound = settings.models_memory_bytes
     budget = None if bound is None else ModelMemory(bound)
     roles: dict[Path, list[str]] = {}
@@ -220,11 +225,12 @@ def models_of(settings: Settings) -> ResidentModels:
 def _thread(
     name: str, file: Path, settings: Settings, budget: ModelMemory | None
 ) -> InferenceThread:
+    load = loader(file, settings)
     if budget is None:
-        return InferenceThread(partial(load_model, file, settings), name=name)
+        return InferenceThread(load, name=name)
     size_of = partial(memory_needed, file, settings)
     return InferenceThread(
-        lambda report: budget.load(name, size_of, partial(load_model, file, settings, report)),
+        lambda report: budget.load(name, size_of, partial(load, report)),
         name=name,
         on_demand=True,
         closed=partial(budget.release, name),

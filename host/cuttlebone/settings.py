@@ -169,7 +169,7 @@ class Settings(BaseSettings):
     context_tokens_max: Count = 4096
     """Context of a model, at most what it was trained with."""
     threads: Count | None = None
-    """Threads of one model; None is the physical cores, less one when there are more than two."""
+    """Threads of one model; None is the logical cores, less one when there are more than two."""
     limits_max: Limits = LIMITS_MAX
     """What no spec and no request can exceed. Limits that are left out keep their maximum."""
 

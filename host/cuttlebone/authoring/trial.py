@@ -4,7 +4,6 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,7 +15,7 @@ from cuttlebone.endpoints.local import ResidentModels, ServedModel
 from cuttlebone.errors import OperatorError
 from cuttlebone.files.paths import UnusablePath
 from cuttlebone.files.patterns import parse_pattern
-from cuttlebone.inference.llama import load_model
+from cuttlebone.inference.loading import loader
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.job.events import EventKind, JobEvent
 from cuttlebone.job.job import Job, Submission
@@ -97,7 +96,7 @@ def _models(
     if role is None:
         return ResidentModels({})
     if model is not None:
-        thread = InferenceThread(partial(load_model, model, settings), name=role)
+        thread = InferenceThread(loader(model, settings), name=role)
         return ResidentModels({role: ServedModel(model, thread)})
     scripted = InferenceThread(lambda _report: scripted_model(case), name=role)
     return ResidentModels({role: ServedModel(_SCRIPT, scripted)})

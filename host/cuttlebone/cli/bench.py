@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -14,7 +13,7 @@ from cuttlebone.cli.models import DEMO_MODEL, model_file
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
-from cuttlebone.inference.llama import load_model
+from cuttlebone.inference.loading import loader
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone_abi import Json
 
@@ -53,7 +52,7 @@ def infer(
     loads = [Load(number, prompt_words, max_tokens) for number in _numbers(concurrency)]
     with reporting(as_json=as_json):
         file = model_file(model)
-        with InferenceThread(partial(load_model, file, settings_with()), name=file.name) as thread:
+        with InferenceThread(loader(file, settings_with()), name=file.name) as thread:
             rounds = _rounds(thread, loads)
             if as_json:
                 rows: list[Json] = [_row(*one) for one in rounds]

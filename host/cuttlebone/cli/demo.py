@@ -16,6 +16,7 @@ from cuttlebone.cli.output import write_json, write_note
 from cuttlebone.cli.watching import EventView, stderr_console
 from cuttlebone.client import Client
 from cuttlebone.errors import OperatorError
+from cuttlebone.inference.loading import demand_llama
 from cuttlebone.signals import on_stop_signal
 from cuttlebone_abi import Envelope
 
@@ -40,7 +41,9 @@ def demo(*, as_json: JsonFlag = False) -> None:
 
 
 def _demonstrate(*, watched: bool) -> Envelope:
-    model_file(DEMO_MODEL)  # Says what is missing before anything is started.
+    # Both say what is missing before anything is started.
+    model_file(DEMO_MODEL)
+    demand_llama()
     folder = demo_folder()
     with ExitStack() as stack:
         url = stack.enter_context(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +19,7 @@ from cuttlebone.callbacks.opening import SECRET_FILE
 from cuttlebone.callbacks.policy import CallbackPolicy
 from cuttlebone.errors import OperatorError
 from cuttlebone.inference.gguf import read_header
+from cuttlebone.inference.loading import INSTALL, missing_modules
 from cuttlebone.sandbox import Sandbox
 from cuttlebone.settings import Isolation, Settings
 from cuttlebone.specs.catalog import Catalog, spec_files_in
@@ -74,8 +75,15 @@ def diagnose(settings: Settings) -> Iterator[Diagnosis]:
 
 def _versions() -> Diagnosis:
     found = [f"Python {platform.python_version()}", f"SQLite {sqlite3.sqlite_version}"]
-    found += [f"{name} {version(name)}" for name in _PACKAGES]
+    found += [f"{name} {_version(name)}" for name in _PACKAGES]
     return Diagnosis("versions", Severity.FINE, ", ".join(found))
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "is not installed"
 
 
 def _tried(isolation: Isolation) -> Isolation:
@@ -133,6 +141,11 @@ def _specs(settings: Settings, sandbox: Sandbox) -> Iterator[Diagnosis]:
 
 
 def _models(settings: Settings) -> Iterator[Diagnosis]:
+    if missing := missing_modules():
+        yield Diagnosis(
+            "models", Severity.MEND if settings.models else Severity.NOTE,
+            f"no model can run in this process: {', '.join(missing)} is not installed", INSTALL,
+        )  # fmt: skip
     for role, path in settings.models.items():
         try:
             header = read_header(path)

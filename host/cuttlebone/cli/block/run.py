@@ -3,7 +3,6 @@
 import logging
 import sys
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +30,7 @@ from cuttlebone.cli.outcome import reporting, status_of
 from cuttlebone.cli.output import write_json, write_note
 from cuttlebone.cli.watching import stderr_console
 from cuttlebone.errors import OperatorError
-from cuttlebone.inference.llama import load_model
+from cuttlebone.inference.loading import loader
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.sandbox import Guest, GuestAccounting, Sandbox
 from cuttlebone.settings import Settings
@@ -127,7 +126,7 @@ def _source(folder: Path) -> BlockFolder | None:
 
 def _model(name: str | None, answers: dict[str, str], settings: Settings) -> InferenceThread:
     if name is not None:
-        return InferenceThread(partial(load_model, model_file(name), settings))
+        return InferenceThread(loader(model_file(name), settings))
     return InferenceThread(
         lambda _report: FakeModel(answers, context_tokens=CONTEXT_TOKENS, cells=2 * CONTEXT_TOKENS)
     )
