@@ -121,6 +121,10 @@ class Job:
     """Where its end is told."""
     crashes: int = 0
     """Attempts that ended with the death of the host."""
+    block_sha256: str | None = None
+    """Of the block that it was accepted for; None in jobs kept before it was noted."""
+    spec_sha256: str | None = None
+    """Of its spec as it took effect then (`SpecDocument`); None likewise."""
     request_sha256: str = ""
     """Tells whether a repeated request is the same one."""
     number: int = field(default=0, compare=False)

@@ -41,10 +41,12 @@ class JobStore(Protocol):
         waiting_max: int,
         tenant_waiting_max: int | None = None,
         idempotency_key: str | None = None,
+        spec_document: bytes | None = None,
     ) -> Future[Job]:
         """Keep a queued job: the future gives this very `job`, or the one that the same request made before.
 
-        The same request has the same id or, within a tenant, the same idempotency key. The future
+        `spec_document` is what `job.spec_sha256` is the digest of: it is kept once for all jobs that
+        name it, until the last of them is wiped. The same request has the same id or, within a tenant, the same idempotency key. The future
         always ends, so that many can be on their way at once; it may raise StoreUnavailable and
         CallerError: `queue_full`, `quota_exceeded` where the tenant has `tenant_waiting_max` jobs
         waiting, `idempotency_mismatch` or `job_exists` for another request.
@@ -73,6 +75,12 @@ class JobStore(Protocol):
 
     def stored_bytes(self, tenant: str) -> int:
         """What the jobs of a tenant hold: inputs, events, journals, envelopes. It takes its time."""
+
+    def spec_document(self, sha256: str) -> bytes | None:
+        """The document of a spec that jobs were accepted for; None if no job names it."""
+
+    def unfinished_by_spec(self) -> Mapping[str, int]:
+        """How many jobs that have not ended name each `spec_sha256`. It takes its time."""
 
     def append(self, job: Job, kind: EventKind, data: Json, *, after: Callable[[], None]) -> None:
         """Add to the event log of a running attempt and call `after` once it can be read.

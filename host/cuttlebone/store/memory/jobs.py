@@ -22,6 +22,7 @@ from cuttlebone.store.jobs import (
 from cuttlebone.store.memory.logs import Logs
 from cuttlebone.store.memory.outbox import MemoryDeliveries
 from cuttlebone.store.memory.queue_order import QueueOrder, busy_tenants
+from cuttlebone.store.memory.spec_documents import SpecDocuments
 from cuttlebone_abi import Envelope, JobStatus, Json
 
 
@@ -41,6 +42,7 @@ class MemoryJobStore:
         self._logs = Logs()
         self._queue_order = QueueOrder()
         self._keys: dict[tuple[str, str], str] = {}
+        self._spec_documents = SpecDocuments()
         self._finished: deque[str] = deque()
         self._accepted = count(1)
         self._lock = threading.Lock()
@@ -52,11 +54,14 @@ class MemoryJobStore:
         waiting_max: int,
         tenant_waiting_max: int | None = None,
         idempotency_key: str | None = None,
+        spec_document: bytes | None = None,
     ) -> Future[Job]:
         """Keep a queued job and give it, or the one that the same request made before."""
         accepted: Future[Job] = Future()
         try:
-            kept = self._accept(job, waiting_max, tenant_waiting_max, idempotency_key)
+            kept = self._accept(
+                job, waiting_max, tenant_waiting_max, idempotency_key, spec_document
+            )
         except CallerError as error:
             accepted.set_exception(error)
         else:
@@ -69,6 +74,7 @@ class MemoryJobStore:
         waiting_max: int,
         tenant_waiting_max: int | None,
         idempotency_key: str | None,
+        spec_document: bytes | None,
     ) -> Job:
         with self._lock:
             earlier = self._earlier(job, idempotency_key)
@@ -80,6 +86,7 @@ class MemoryJobStore:
                 raise tenant_queue_full(tenant_waiting_max)
             kept = self._jobs[job.id] = replace(job, number=next(self._accepted))
             self._queue_order.add(kept)
+            self._spec_documents.hold(job.spec_sha256, spec_document)
             if idempotency_key is not None:
                 self._keys[job.tenant, idempotency_key] = job.id
             self._logs.append(job.id, EventKind.STATUS, {"status": JobStatus.QUEUED})
@@ -139,6 +146,20 @@ class MemoryJobStore:
         with self._lock:
             return sum(
                 self._logs.size_bytes(job) for job in self._jobs.values() if job.tenant == tenant
+            )
+
+    def spec_document(self, sha256: str) -> bytes | None:
+        """The document of a spec that jobs were accepted for; None if no job names it."""
+        with self._lock:
+            return self._spec_documents.get(sha256)
+
+    def unfinished_by_spec(self) -> Mapping[str, int]:
+        """How many jobs that have not ended name each `spec_sha256`."""
+        with self._lock:
+            return Counter(
+                job.spec_sha256
+                for job in self._jobs.values()
+                if job.spec_sha256 is not None and not job.status.final
             )
 
     def append(self, job: Job, kind: EventKind, data: Json, *, after: Callable[[], None]) -> None:
@@ -290,5 +311,5 @@ class MemoryJobStore:
         self._finished.remove(job_id)
         self.deliveries.forget(job_id)
         self._logs.forget(job_id)
-        del self._jobs[job_id]
+        self._spec_documents.release(self._jobs.pop(job_id).spec_sha256)
         self._keys = {key: kept for key, kept in self._keys.items() if kept != job_id}

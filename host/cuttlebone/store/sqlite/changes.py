@@ -23,6 +23,9 @@ from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
 _ACCEPT: Final = (
     f"insert into jobs ({', '.join(COLUMNS)}) values ({', '.join(f':{name}' for name in COLUMNS)})"  # noqa: S608  # names of our own
 )
+_KEEP_SPEC: Final = """
+insert into spec_versions (sha256, document) values (?, ?) on conflict do nothing
+"""
 _CLAIM: Final = """
 update jobs set status = 'running', attempt = attempt + 1, started_us = coalesce(started_us, ?)
 where number = (select number from jobs where status = 'queued' order by rank, number limit 1)
@@ -87,6 +90,7 @@ def accept(
     waiting_max: int,
     tenant_waiting_max: int | None,
     idempotency_key: str | None,
+    spec_document: bytes | None = None,
 ) -> Job:
     """Keep a queued job as its `row`, or return the one that the same request made before."""
     earlier = _earlier(connection, job, idempotency_key)
@@ -99,6 +103,8 @@ def accept(
         counted = connection.execute(_TENANT_WAITING, (job.tenant, tenant_waiting_max))
         if counted.fetchone()[0] >= tenant_waiting_max:
             raise tenant_queue_full(tenant_waiting_max)
+    if spec_document is not None:
+        connection.execute(_KEEP_SPEC, (job.spec_sha256, spec_document))
     number = connection.execute(_ACCEPT, row).lastrowid
     if idempotency_key is not None:
         connection.execute(

@@ -22,6 +22,10 @@ EVENT_BYTES_READ_MAX: Final = 1 << 20
 """What one read of an event log returns at most, but for the last event: a reader who stalls in the
 middle of it holds no more than that."""
 
+UNFINISHED_BY_SPEC: Final = """
+select spec_sha256, count(*) from jobs
+where status in ('queued', 'running') and spec_sha256 is not null group by spec_sha256
+"""
 COUNT: Final = "select jobs from job_counts where status = ?"
 _PLACE: Final = "select rank, number from jobs where id = ? and status = 'queued'"
 _BEHIND_MAX: Final = 1_000

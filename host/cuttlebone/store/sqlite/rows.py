@@ -29,7 +29,7 @@ def moment(microseconds: int | None) -> datetime | None:
 
 COLUMNS: Final = (
     "id", "tenant", "spec", "request_sha256", "input", "limits", "labels", "priority", "rank",
-    "status", "created_us", "expires_us", "ttl_s", "recording", "callback_url", "events",
+    "block_sha256", "spec_sha256", "status", "created_us", "expires_us", "ttl_s", "recording", "callback_url", "events",
 )  # fmt: skip
 """Those that `row_of` fills."""
 
@@ -41,6 +41,8 @@ def row_of(job: Job) -> dict[str, Any]:
         "tenant": job.tenant,
         "spec": job.spec,
         "request_sha256": job.request_sha256,
+        "block_sha256": job.block_sha256,
+        "spec_sha256": job.spec_sha256,
         "input": job.input,
         "limits": dump_json(job.limits.model_dump()),
         "labels": dump_json(dict(job.labels)),
@@ -83,6 +85,8 @@ def job_of(row: sqlite3.Row) -> Job:
         recording=Recording(row["recording"]),
         callback_url=row["callback_url"],
         crashes=row["crashes"],
+        block_sha256=row["block_sha256"],
+        spec_sha256=row["spec_sha256"],
         request_sha256=row["request_sha256"],
         number=row["number"],
     )

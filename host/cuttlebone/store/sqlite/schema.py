@@ -144,7 +144,27 @@ create table journal_parts (
 ) strict, without rowid;
 """
 
-MIGRATIONS: Final = (_VERSION_1, _VERSION_2, _VERSION_3)
+# What jobs were accepted for: each spec as it took effect, once, until the last job that names it
+# is wiped. `jobs` counts those that do, so that to wipe one costs no look at the others.
+_SPEC_VERSIONS: Final = """
+create table spec_versions (
+    sha256 text primary key,
+    document blob not null,
+    jobs integer not null default 0
+) strict;
+alter table jobs add column block_sha256 text;
+alter table jobs add column spec_sha256 text;
+create trigger jobs_naming_spec after insert on jobs when new.spec_sha256 is not null begin
+    update spec_versions set jobs = jobs + 1 where sha256 = new.spec_sha256;
+end;
+create trigger jobs_leaving_spec after delete on jobs when old.spec_sha256 is not null begin
+    update spec_versions set jobs = jobs - 1 where sha256 = old.spec_sha256;
+    delete from spec_versions where sha256 = old.spec_sha256 and jobs = 0;
+end;
+"""
+_VERSION_4: Final = _SPEC_VERSIONS
+
+MIGRATIONS: Final = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
 """Statement scripts; number n brings a file from version n to version n + 1."""
 
 

@@ -32,6 +32,7 @@ from cuttlebone.store.sqlite.deliveries import SqliteDeliveries
 from cuttlebone.store.sqlite.reading import (
     COUNT,
     FILE_NAME,
+    UNFINISHED_BY_SPEC,
     events_in,
     job_in,
     jobs_in,
@@ -96,12 +97,19 @@ class SqliteJobStore:
         waiting_max: int,
         tenant_waiting_max: int | None = None,
         idempotency_key: str | None = None,
+        spec_document: bytes | None = None,
     ) -> Future[Job]:
         """Keep a queued job and give it, or the one that the same request made before."""
         row = row_of(job)  # here, not in the thread that everybody waits for
         return self._writer.begin(
             lambda connection: changes.accept(
-                connection, job, row, waiting_max, tenant_waiting_max, idempotency_key
+                connection,
+                job,
+                row,
+                waiting_max,
+                tenant_waiting_max,
+                idempotency_key,
+                spec_document,
             )
         )
 
@@ -202,6 +210,20 @@ class SqliteJobStore:
         with self._reader() as reader:
             (waiting,) = reader.execute(COUNT, (JobStatus.QUEUED,)).fetchone()
         return int(waiting)
+
+    def spec_document(self, sha256: str) -> bytes | None:
+        """The document of a spec that jobs were accepted for; None if no job names it."""
+        with self._reader() as reader:
+            row = reader.execute(
+                "select document from spec_versions where sha256 = ?", (sha256,)
+            ).fetchone()
+        return None if row is None else row["document"]
+
+    def unfinished_by_spec(self) -> Mapping[str, int]:
+        """How many jobs that have not ended name each `spec_sha256`."""
+        with self._reader() as reader:
+            rows = reader.execute(UNFINISHED_BY_SPEC).fetchall()
+        return {sha256: int(jobs) for sha256, jobs in rows}
 
     def events(self, job_id: str, *, after: int, limit: int) -> Sequence[JobEvent]:
         """The events with numbers above `after`, in order, at most `limit`."""
