@@ -58,7 +58,7 @@ class Host:
 
 @contextmanager
 def open_host(settings: Settings, *, spec_files: Sequence[Path] | None = None) -> Iterator[Host]:
-    """Run a host with a real sandbox and real models while the block runs.
+    """Run a host with a real sandbox and real models while the body runs.
 
     `spec_files` are served instead of those in `settings.specs`. Raises OperatorError for a
     specs folder or a model file that cannot be used at all, and for models without the extra that

@@ -139,7 +139,7 @@ def served(
     sandbox: Modules | None = None,
     **settings: object,
 ) -> Iterator[Api]:
-    """Serve a host over HTTP while the block runs."""
+    """Serve a host over HTTP while the body runs."""
     host_of = scripted_host(
         folder,
         scripts,

@@ -131,7 +131,7 @@ def beside(http: httpx.Client, load: str) -> Iterator[None]:
 
 @contextmanager
 def probing(http: httpx.Client, times_s: list[float]) -> Iterator[None]:
-    """Ask for the health of the host every 20 ms while the block runs, over one connection."""
+    """Ask for the health of the host every 20 ms while the body runs, over one connection."""
     done = threading.Event()
 
     def probe() -> None:

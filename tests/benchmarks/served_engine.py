@@ -88,7 +88,7 @@ def together(tasks: Sequence[Callable[[], None]]) -> None:
 def served(
     path: Path, options: LlamaOptions, limits: BatchLimits | None = None
 ) -> Iterator[Served]:
-    """Serve the demo model while the block runs."""
+    """Serve the demo model while the body runs."""
     thread = InferenceThread(
         lambda _report: LlamaModel(path, options), limits=limits or BatchLimits()
     )

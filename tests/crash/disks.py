@@ -35,7 +35,7 @@ class Disk:
 
 @contextmanager
 def mounted(folder: Path, *, size: int = DISK_BYTES) -> Iterator[Disk]:
-    """Mount a small disk at a new folder while the block runs."""
+    """Mount a small disk at a new folder while the body runs."""
     folder.mkdir(mode=0o700)
     options = f"size={size},mode=700"
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=True)

@@ -22,7 +22,7 @@ END_S_MAX: Final = 120.0
 
 
 class Load:
-    """Owner: one test. Submitters stop with `stop_submitting`, everybody at the end of the block.
+    """Owner: one test. Submitters stop with `stop_submitting`, everybody at the end of the body.
 
     Invariant: what a client met that it should not have met stands in `troubles`.
     """

@@ -65,7 +65,7 @@ def count(thread: InferenceThread, request: GenerationRequest) -> int:
 
 @contextmanager
 def serving(model: FakeModel, limits: BatchLimits | None = None) -> Iterator[InferenceThread]:
-    """Serve a fake model while the block runs."""
+    """Serve a fake model while the body runs."""
     thread = InferenceThread(lambda _report: model, limits=limits or BatchLimits())
     thread.start()
     thread.wait_until_settled(BOUND_S)

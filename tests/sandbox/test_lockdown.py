@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from cuttlebone.sandbox.landlock import forbid_files_and_network, landlock_version
-from cuttlebone.sandbox.libc import system_call
 from cuttlebone.sandbox.lockdown import (
     ALLOWED_CALLS,
     FAILING_CALLS,
@@ -24,6 +23,7 @@ from cuttlebone.sandbox.lockdown import (
     lock_down,
 )
 from cuttlebone.sandbox.seccomp import allow_only
+from cuttlebone.syscalls import system_call
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
 

@@ -70,7 +70,7 @@ class Quotas:
 
     @contextmanager
     def stream(self, caller: Caller) -> Iterator[None]:
-        """Count a stream or a wait while the block runs; raise CallerError `quota_exceeded`."""
+        """Count a stream or a wait while the body runs; raise CallerError `quota_exceeded`."""
         if not caller.bounded:
             yield
             return

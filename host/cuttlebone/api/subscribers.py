@@ -55,7 +55,7 @@ class Subscribers:
 
     @contextmanager
     def subscribe(self, service: JobService, job_id: str) -> Iterator[Subscription]:
-        """Wake the subscription whenever the job changes, while the block runs."""
+        """Wake the subscription whenever the job changes, while the body runs."""
         loop = asyncio.get_running_loop()
         subscription = Subscription()
 

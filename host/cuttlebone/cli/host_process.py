@@ -1,6 +1,5 @@
 """A host in a child process, that ends with the command that started it."""
 
-import ctypes
 import os
 import select
 import signal
@@ -14,6 +13,7 @@ from typing import IO, Final
 from pydantic import BaseModel, ValidationError
 
 from cuttlebone.errors import OperatorError
+from cuttlebone.syscalls import bind_to_parent
 
 # -P: a file in the current folder must not stand in for a module of ours.
 PROGRAM: Final = (sys.executable, "-P", "-m", "cuttlebone")
@@ -22,8 +22,6 @@ CALLBACKS_VARIABLE: Final = "CUTTLEBONE_CALLBACK_HOSTS"
 START_S_MAX: Final = 60
 END_S_MAX: Final = 20
 _LOG_BYTES_SHOWN: Final = 4096
-_PR_SET_PDEATHSIG: Final = 1
-"""See prctl(2). Linux alone has it."""
 
 
 class _Ready(BaseModel):
@@ -75,12 +73,10 @@ def _bound_to(parent: int) -> Callable[[], None] | None:
     """Return what a child does to get SIGTERM when `parent`, its parent, ends in whatever way."""
     if sys.platform != "linux":
         return None
-    libc = ctypes.CDLL(None)  # loaded here, as little should happen between fork and exec
 
     def bind() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)  # it ended before the kernel was told to watch it
+        if not bind_to_parent(parent, signal.SIGTERM):
+            os._exit(1)
 
     return bind
 

@@ -64,7 +64,7 @@ class Budget:
 
     @contextmanager
     def when_stopped(self, callback: Callable[[], None]) -> Iterator[None]:
-        """Call `callback` (from any thread, once) if the job is stopped while the block runs."""
+        """Call `callback` (from any thread, once) if the job is stopped while the body runs."""
         with self._lock:
             self._on_stop.append(callback)
             stopped = self._end is not None

@@ -17,7 +17,7 @@ class RunningJobs:
 
     @contextmanager
     def track(self, job_id: str, budget: Budget) -> Iterator[None]:
-        """Let `stop` reach the job while the block runs."""
+        """Let `stop` reach the job while the body runs."""
         with self._lock:
             self._budgets[job_id] = budget
         try:

@@ -44,7 +44,7 @@ class Watchdog:
 
     @contextmanager
     def watch(self, budget: Budget) -> Iterator[None]:
-        """Let `budget` expire while the block runs."""
+        """Let `budget` expire while the body runs."""
         with self._changed:
             self._budgets.add(budget)
             self._changed.notify()

@@ -15,6 +15,8 @@ from enum import IntFlag
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from cuttlebone.syscalls import system_call
+
 PathOpener: TypeAlias = Callable[[int, bytes], int]
 """`opener(root_fd, relative)` returns an O_PATH descriptor, the caller's to close; or OSError."""
 
@@ -46,23 +48,10 @@ class _OpenHow(ctypes.Structure):
     )
 
 
-_LIBC: Final = ctypes.CDLL(None, use_errno=True)
-
-
 def openat2(root_fd: int, relative: bytes, resolve: Resolve) -> int:
     """Make the system call, which the C libraries of today do not wrap; raise OSError."""
     how = _OpenHow(_PATH_FLAGS, 0, resolve)
-    fd: int = _LIBC.syscall(
-        ctypes.c_long(_OPENAT2),
-        ctypes.c_long(root_fd),
-        ctypes.c_char_p(relative),
-        ctypes.byref(how),
-        ctypes.c_size_t(ctypes.sizeof(how)),
-    )
-    if fd < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return fd
+    return system_call(_OPENAT2, root_fd, relative, ctypes.byref(how), ctypes.sizeof(how))
 
 
 # BENEATH refuses magic links today, but its manual reserves the right to change that.

@@ -7,7 +7,7 @@ import ctypes
 import os
 from typing import Final
 
-from cuttlebone.sandbox.libc import system_call
+from cuttlebone.syscalls import system_call
 
 _CREATE_RULESET: Final = 444
 _RESTRICT_SELF: Final = 446

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from cuttlebone.sandbox.landlock import forbid_files_and_network
-from cuttlebone.sandbox.libc import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, process_control
 from cuttlebone.sandbox.seccomp import allow_only
+from cuttlebone.syscalls import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, process_control
 
 DESCRIPTORS_MAX: Final = 32
 

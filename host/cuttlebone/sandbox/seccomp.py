@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from struct import pack
 from typing import Final
 
-from cuttlebone.sandbox.libc import system_call
+from cuttlebone.syscalls import system_call
 
 _SECCOMP: Final = 317
 _SET_MODE_FILTER: Final = 1

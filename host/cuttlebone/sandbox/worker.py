@@ -6,6 +6,7 @@ call kills the process.
 
 import mmap
 import os
+import signal
 import socket
 from typing import Final, NoReturn, assert_never
 
@@ -21,12 +22,10 @@ from cuttlebone.sandbox.frames import (
     send_answer,
 )
 from cuttlebone.sandbox.instance import Instance
-from cuttlebone.sandbox.libc import PR_SET_PDEATHSIG, process_control
 from cuttlebone.sandbox.lockdown import lock_down
 from cuttlebone.sandbox.spawn_request import SpawnRequest
 from cuttlebone.sandbox.warm_up import Equipment, warm_up
-
-_SIGKILL: Final = 9
+from cuttlebone.syscalls import bind_to_parent
 
 SPAWN_REQUEST_BYTES_MAX: Final = 4096
 _ORDERS: Final = 3
@@ -36,8 +35,7 @@ def become_worker(orders: int, parent: int, equipment: Equipment) -> NoReturn:
     """Turn this fork into a process that waits for its order, serves one guest, and ends."""
     status = 1
     try:
-        process_control(PR_SET_PDEATHSIG, _SIGKILL)
-        if os.getppid() == parent:  # else the zygote died before the line above
+        if bind_to_parent(parent, signal.SIGKILL):
             _keep_only(orders)
             # A fork copies each page that it touches. Touching them before there is an order keeps
             # that out of the time of the job.

@@ -85,7 +85,7 @@ class BlockRegistry:
 
     @contextmanager
     def upload(self, digits: str) -> Iterator["Upload"]:
-        """Take in a block that has to have the SHA-256 `digits`, while the block of code runs.
+        """Take in a block that has to have the SHA-256 `digits`, while the body runs.
 
         Raises StoreUnavailable if there is no room for it.
         """

@@ -99,7 +99,7 @@ class Vocabulary:
 
     @contextmanager
     def _kept_open(self) -> Iterator[None]:
-        """Let `close` wait while the block reads; raises CommandError after it."""
+        """Let `close` wait while the body reads; raises CommandError after it."""
         with self._changed:
             if self._closed:
                 raise CommandError(
