@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from cuttlebone.assembly import Host, Modules, open_host_with
+from cuttlebone.assembly import Modules, open_host_with
 from cuttlebone.endpoints.local import ResidentModels, ServedModel
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.job.job import Job
+from cuttlebone.service.host import Host
 from cuttlebone.settings import Settings
 from cuttlebone.testing import FakeModel, Script, ScriptedSandbox
 from cuttlebone_abi import Signature
@@ -51,8 +52,8 @@ def scripted_host(
 def until(host: Host, job: Job, condition: Callable[[Job], bool]) -> Job:
     """Wait for a condition on a job, woken by its event log."""
     changed, deadline = threading.Event(), time.monotonic() + BOUND_S
-    with host.service.watch(job.id, changed.set):
-        while not condition(found := host.service.get(job.id)):
+    with host.jobs.watch(job.id, changed.set):
+        while not condition(found := host.jobs.get(job.id)):
             assert changed.wait(deadline - time.monotonic()), f"the job stayed {found.status}"
             changed.clear()
     return found

@@ -23,8 +23,11 @@ from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.sandbox import Block, Guest, GuestLimits, Layer, Sandbox
 from cuttlebone.service.answers import ModelStatus
+from cuttlebone.service.host import Host
 from cuttlebone.service.host_metrics import watch_figures
+from cuttlebone.service.host_status import HostStatus
 from cuttlebone.service.job_service import JobService
+from cuttlebone.service.spec_service import SpecService
 from cuttlebone.settings import Settings
 from cuttlebone.specs.block_registry import BlockRegistry
 from cuttlebone.specs.catalog import Catalog, spec_files_in
@@ -46,14 +49,6 @@ class Modules(Protocol):
     @property
     def layers(self) -> Mapping[Layer, str | None]:
         """Each layer around a guest: None where it holds, else why it does not."""
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """A host that runs."""
-
-    service: JobService
-    settings: Settings
 
 
 @contextmanager
@@ -128,18 +123,21 @@ def _running(
         metrics=metrics,
     )
     threads = JobThreads(worker, count=settings.jobs_running_max)
-    service = JobService(
+    directory = _Directory(models)
+    jobs = JobService(
         catalog=catalog,
         store=store,
         queue=queue,
         watchers=watchers,
         running=running,
-        models=_Directory(models),
-        blocks=blocks,
-        tenant_running_max=settings.tenant_jobs_running_max,
+        models=directory,
         callbacks=callbacks.policy,
         metrics=metrics,
-        layers={str(layer): missing for layer, missing in modules.layers.items()},
+        tenant_running_max=settings.tenant_jobs_running_max,
+    )
+    layers = {str(layer): missing for layer, missing in modules.layers.items()}
+    host = Host(
+        jobs, SpecService(catalog, blocks), HostStatus(directory, metrics, layers), settings
     )
     watch_figures(metrics, store, models)
     housekeeper = Housekeeper(store, watchers, ttl_s=settings.jobs_kept_s, metrics=metrics)
@@ -156,7 +154,7 @@ def _running(
         stack.callback(callbacks.courier.stop)
         threads.start()
         stack.callback(partial(threads.stop, grace_s=settings.grace_s))
-        yield Host(service, settings)
+        yield host
 
 
 def _store(settings: Settings, metrics: HostMetrics) -> JobStore:
@@ -174,7 +172,7 @@ def _blocks_folder(settings: Settings, stack: ExitStack) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Directory:
-    """The models of the host, as the job service shows them."""
+    """The models of the host, as the services show them."""
 
     models: ResidentModels
 

@@ -7,8 +7,14 @@ resort of a thread may catch it.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from cuttlebone_abi import ErrorCode
+
+RETRY_SOON_S: Final = 1
+"""When to ask again for what passes by itself: a job that has not ended, a burst of requests."""
+RETRY_LATER_S: Final = 5
+"""When to come back to a host that has no room for more, or that is stopping."""
 
 
 class CommandError(Exception):

@@ -44,7 +44,7 @@ def open_connections(api: Api) -> float:
 
 
 def scrape(api: Api) -> str:
-    return api.host.service.metrics.exposition().decode()
+    return api.host.status.metrics.exposition().decode()
 
 
 def until_open(api: Api, count: int) -> None:

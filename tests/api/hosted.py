@@ -9,13 +9,14 @@ from typing import Any, Final
 
 import httpx
 
-from cuttlebone.access import Authenticator, Quotas
+from cuttlebone.access import Authenticator
 from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.api.connection_limits import ConnectionLimits
 from cuttlebone.api.dependencies import subscribers_of
 from cuttlebone.api.subscribers import Subscribers
-from cuttlebone.assembly import Host, Modules
+from cuttlebone.assembly import Modules
 from cuttlebone.endpoints.local import ResidentModels
+from cuttlebone.service.host import Host
 from cuttlebone.testing import Commands, Script, ScriptedGuest
 from cuttlebone_abi import Json, Signature
 from hosts import scripted_host
@@ -117,8 +118,8 @@ class Api:
     def emitted(self, job: Mapping[str, Any], progress: Json) -> None:
         """Wait until the block of a job has emitted `progress`."""
         changed = threading.Event()
-        with self.host.service.watch(job["id"], changed.set):
-            while self.host.service.get(job["id"]).progress != progress:
+        with self.host.jobs.watch(job["id"], changed.set):
+            while self.host.jobs.get(job["id"]).progress != progress:
                 assert changed.wait(BOUND_S), f"the job never emitted {progress!r}"
                 changed.clear()
 
@@ -148,15 +149,14 @@ def served(
         signature=signature,
         on_token=on_token,
         sandbox=sandbox,
+        body_bytes_max=body_bytes_max,
         **settings,
     )
     with host_of as host, listen("127.0.0.1", port) as listener:
         app = create_app(
-            host.service,
+            host,
             version=VERSION,
-            body_bytes_max=body_bytes_max,
             authenticator=authenticator,
-            quotas=Quotas(host.settings),
         )
         server = HttpServer(app, listener, grace_s=2, bounds=bounds)
         # Nothing is encrypted here, and reading all certificates of the machine takes its time.

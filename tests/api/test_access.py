@@ -251,7 +251,7 @@ def test_a_token_has_so_many_streams_and_waits(tmp_path: Path) -> None:
 
 def test_a_tenant_that_stores_too_much_is_told_to_forget_something(tmp_path: Path) -> None:
     with guarded(tmp_path, tenant_stored_bytes_max=1) as (api, tokens):
-        api.host.service.submit(Submission("echo", 1, tenant="red"))
+        api.host.jobs.submit(Submission("echo", 1, tenant="red"))
         with client(api, tokens, "a", "red") as red, client(api, tokens, "b", "blue") as blue:
             refused(red.post("/v1/jobs", json=BODY), 429, ProblemCode.QUOTA_EXCEEDED)
             assert blue.post("/v1/jobs", json=BODY).status_code == 202

@@ -130,7 +130,7 @@ def test_the_bound_holds_on_a_unix_socket(tmp_path: Path) -> None:
     (tmp_path / "specs").mkdir()
     path = tmp_path / "socket"
     with served(tmp_path / "specs") as api, listen_unix(path) as listener:
-        app = create_app(api.host.service, version="0", body_bytes_max=1)
+        app = create_app(api.host, version="0")
         with (
             HttpServer(app, listener, grace_s=1, bounds=ConnectionLimits(connections=1)),
             ExitStack() as all_,

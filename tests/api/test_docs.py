@@ -58,7 +58,7 @@ def example_served(folder: Path) -> Iterator[str]:
         open_host_with(settings, sandbox, ResidentModels({"smollm2": model})) as host,
     ):
         model.thread.wait_until_settled(BOUND_S)  # else the job of the page may be told to wait
-        app = create_app(host.service, version="0", body_bytes_max=settings.body_bytes_max)
+        app = create_app(host, version="0")
         with HttpServer(app, listener, grace_s=1) as server:
             yield server.url
 

@@ -172,7 +172,7 @@ def test_more_events_than_one_read_returns_are_all_told_in_order(tmp_path: Path)
     with served(tmp_path) as api:
         count = 2500
         value = list(range(count))
-        submitted = api.host.service.submit(Submission("say", value))
+        submitted = api.host.jobs.submit(Submission("say", value))
         job = api.http.get(f"/v1/jobs/{submitted.id}").json()
 
         with followed(api, job) as stream:
@@ -233,10 +233,10 @@ def test_a_reader_that_a_job_is_forgotten_under_is_told_of_the_gap(tmp_path: Pat
         api.ended(api.submit("echo"))
 
         async def told() -> list[str]:
-            service = api.host.service
-            with Subscribers().subscribe(service, first["id"]) as subscription:
+            jobs, metrics = api.host.jobs, api.host.status.metrics
+            with Subscribers().subscribe(jobs, first["id"]) as subscription:
                 snapshot = Health(status="", version="")
-                stream = event_stream(service, subscription, snapshot, first["id"], 3)
+                stream = event_stream(jobs, subscription, snapshot, first["id"], 3, metrics)
                 return [f"{event.event} {event.raw_data}" async for event in stream][1:]
 
         assert asyncio.run(told()) == ['gap {"after":3,"next":null}']
@@ -268,10 +268,10 @@ def test_an_event_that_is_missing_is_said(api: Api) -> None:
     job = api.ended(api.submit("echo"))
 
     async def told() -> list[str]:
-        service = LosesAnEvent(api.host.service)
-        with Subscribers().subscribe(service, job["id"]) as subscription:
+        jobs, metrics = LosesAnEvent(api.host.jobs), api.host.status.metrics
+        with Subscribers().subscribe(jobs, job["id"]) as subscription:
             snapshot = Health(status="", version="")
-            stream = event_stream(service, subscription, snapshot, job["id"], 0)
+            stream = event_stream(jobs, subscription, snapshot, job["id"], 0, metrics)
             return [f"{event.event} {event.id or event.raw_data}" async for event in stream][1:]
 
     assert asyncio.run(told()) == [

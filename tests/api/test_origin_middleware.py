@@ -77,6 +77,6 @@ def test_no_answer_lets_a_page_of_another_origin_read_it(api: Api) -> None:
 
 def test_the_address_that_a_host_is_bound_to_is_answered_too(tmp_path: Path) -> None:
     with served(tmp_path) as api, listen("127.0.0.9", 0) as listener:
-        app = create_app(api.host.service, version="0", body_bytes_max=1, hosts=("127.0.0.9",))
+        app = create_app(api.host, version="0", names=("127.0.0.9",))
         with HttpServer(app, listener, grace_s=1) as server:
             assert httpx.get(f"{server.url}/healthz").status_code == 200

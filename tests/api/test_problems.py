@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from cuttlebone.job.events import JobEvent
 from cuttlebone.job.job import Submission
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.service.answers import Accepted
+from cuttlebone.service.host import Host
+from cuttlebone.service.host_status import HostStatus
 from cuttlebone.service.job_service import JobService
 from cuttlebone_abi import Signature, parse_type
 from hosts import write_spec
@@ -147,14 +150,14 @@ def test_a_host_without_its_specs_folder_says_so(tmp_path: Path) -> None:
 def served_after_its_end(folder: Path) -> Iterator[httpx.Client]:
     """A server whose host has been closed under it."""
     with served(folder) as api:
-        service = api.host.service
-    with over(service) as http:
+        host = api.host
+    with over(host) as http:
         yield http
 
 
 @contextmanager
-def over(service: JobService) -> Iterator[httpx.Client]:
-    app = create_app(service, version="0", body_bytes_max=1000)
+def over(host: Host) -> Iterator[httpx.Client]:
+    app = create_app(host, version="0")
     with (
         listen("127.0.0.1", 0) as listener,
         HttpServer(app, listener, grace_s=1) as server,
@@ -171,8 +174,8 @@ def test_a_host_that_is_stopping_accepts_nothing(tmp_path: Path) -> None:
     assert int(answer.headers["Retry-After"]) > 0
 
 
-class BrokenService(JobService):
-    """A job service with a bug."""
+class BrokenStatus(HostStatus):
+    """A host status with a bug."""
 
     def __init__(self) -> None:
         """Leave everything out but what counts."""
@@ -180,9 +183,10 @@ class BrokenService(JobService):
 
 
 def test_a_fault_of_the_host_is_a_500_with_a_reference_to_the_log(
-    caplog: pytest.LogCaptureFixture,
+    api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with structlog.testing.capture_logs() as logs, over(BrokenService()) as http:
+    broken = replace(api.host, status=BrokenStatus())
+    with structlog.testing.capture_logs() as logs, over(broken) as http:
         answer = http.get("/readyz")
 
     found = problem(answer, 500, ProblemCode.INTERNAL)
@@ -211,7 +215,7 @@ def test_a_fault_in_the_middle_of_a_stream_ends_it_without_a_result_and_is_logge
 ) -> None:
     with structlog.testing.capture_logs() as logs, served(tmp_path) as api:
         job = api.ended(api.submit("echo"))
-        with over(LosesItsLog(api.host.service)) as http:
+        with over(replace(api.host, jobs=LosesItsLog(api.host.jobs))) as http:
             answer = http.get(job["links"]["events"])
 
     assert "event: snapshot" in answer.text
@@ -219,8 +223,9 @@ def test_a_fault_in_the_middle_of_a_stream_ends_it_without_a_result_and_is_logge
     assert [one["path"] for one in logs if one["log_level"] == "error"] == [job["links"]["events"]]
 
 
-def test_a_host_goes_on_after_a_fault() -> None:
-    with structlog.testing.capture_logs(), over(BrokenService()) as http:
+def test_a_host_goes_on_after_a_fault(api: Api) -> None:
+    broken = replace(api.host, status=BrokenStatus())
+    with structlog.testing.capture_logs(), over(broken) as http:
         http.get("/readyz")
 
         assert http.get("/healthz").status_code == 200
@@ -244,7 +249,7 @@ class KeepsNothing(JobService):
 
 
 def test_a_job_that_cannot_be_kept_is_not_accepted(api: Api) -> None:
-    with over(KeepsNothing(api.host.service)) as http:
+    with over(replace(api.host, jobs=KeepsNothing(api.host.jobs))) as http:
         answer = http.post("/v1/jobs", json={"spec": "echo", "input": 1})
 
     found = problem(answer, 507, ProblemCode.STORE_UNAVAILABLE)

@@ -55,7 +55,7 @@ def test_an_address_of_another_family_is_served_by_its_url(tmp_path: Path) -> No
     except OperatorError:
         pytest.skip("no IPv6 loopback on this machine")
     with served(tmp_path) as api:
-        app = create_app(api.host.service, version="0", body_bytes_max=1)
+        app = create_app(api.host, version="0")
         with HttpServer(app, listener, grace_s=1) as server:
             assert server.url.startswith("http://[::1]:")
             assert httpx.get(f"{server.url}/healthz").status_code == 200
@@ -63,7 +63,7 @@ def test_an_address_of_another_family_is_served_by_its_url(tmp_path: Path) -> No
 
 @contextmanager
 def unstarted(api: Api) -> Iterator[HttpServer]:
-    app = create_app(api.host.service, version="0", body_bytes_max=1)
+    app = create_app(api.host, version="0")
     with listen("127.0.0.1", 0) as listener:
         yield HttpServer(app, listener, grace_s=1)
 
@@ -122,7 +122,7 @@ def test_a_stop_may_be_repeated(tmp_path: Path) -> None:
 
 
 def test_what_breaks_the_server_reaches_whoever_stops_it(api: Api) -> None:
-    app = create_app(api.host.service, version="0", body_bytes_max=1)
+    app = create_app(api.host, version="0")
     listener = listen("127.0.0.1", 0)
     server = HttpServer(app, listener, grace_s=1)
     listener.close()
@@ -132,7 +132,7 @@ def test_what_breaks_the_server_reaches_whoever_stops_it(api: Api) -> None:
 
 
 def test_a_server_that_breaks_ends_serving(api: Api) -> None:
-    app = create_app(api.host.service, version="0", body_bytes_max=1)
+    app = create_app(api.host, version="0")
     listener = listen("127.0.0.1", 0)
     server = HttpServer(app, listener, grace_s=1)
     listener.close()

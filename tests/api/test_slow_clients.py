@@ -119,7 +119,7 @@ def test_the_pace_is_what_is_documented() -> None:
 def narrow(folder: Path, bounds: ConnectionLimits) -> Iterator[Api]:
     """Serve a host on connections of which the kernel holds as little as it can."""
     with served(folder, {**SCRIPTS, "talk": talk}, body_bytes_max=1 << 20) as wide:
-        app = create_app(wide.host.service, version="0", body_bytes_max=1 << 20)
+        app = create_app(wide.host, version="0")
         with listen("127.0.0.1", 0) as listener:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
             server = HttpServer(app, listener, grace_s=1, bounds=bounds)

@@ -54,7 +54,7 @@ class Gated(JobService):
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Gated]:
     with scripted_host(tmp_path, SCRIPTS) as host:
-        yield Gated(host.service)
+        yield Gated(host.jobs)
 
 
 def submission(spec: str = "echo") -> SubmissionBody:

@@ -138,12 +138,12 @@ def _whole_jobs(count: int, isolation: Isolation) -> Row:
         with open_host(settings) as host:
             began_s = time.perf_counter()
             for number in range(count):
-                host.service.submit(Submission("report", number))
+                host.jobs.submit(Submission("report", number))
             unfinished = (JobStatus.QUEUED, JobStatus.RUNNING)
-            while any(host.service.find(JobFilter(status=one, limit=1)) for one in unfinished):
+            while any(host.jobs.find(JobFilter(status=one, limit=1)) for one in unfinished):
                 time.sleep(0.002)
             spent_s = time.perf_counter() - began_s
-            failed = host.service.find(JobFilter(status=JobStatus.FAILED, limit=1))
+            failed = host.jobs.find(JobFilter(status=JobStatus.FAILED, limit=1))
             assert not failed, failed[0].envelope
     return Row(f"jobs_{isolation}_per_s", count / spent_s, "1/s")
 

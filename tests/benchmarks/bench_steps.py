@@ -16,11 +16,12 @@ from pathlib import Path
 import structlog
 import wasmtime
 
-from cuttlebone.assembly import Host, open_host_with
+from cuttlebone.assembly import open_host_with
 from cuttlebone.endpoints.local import ResidentModels
 from cuttlebone.job.job import Submission
 from cuttlebone.sandbox import Block, GuestLimits, Sandbox
 from cuttlebone.sandbox.engine import new_engine
+from cuttlebone.service.host import Host
 from cuttlebone.settings import Isolation, Settings
 from report import Row, at_most, run_benchmark, times_faster
 
@@ -168,14 +169,14 @@ def jobs_per_s(opened: Host, jobs: int) -> float:
 
 def submit(opened: Host) -> str:
     """Submit one job."""
-    return opened.service.submit(Submission(spec="three_steps", input=None)).id
+    return opened.jobs.submit(Submission(spec="three_steps", input=None)).id
 
 
 def wait(opened: Host, job: str) -> None:
     """Wait for the end of a job, woken by its event log."""
     changed = threading.Event()
-    with opened.service.watch(job, changed.set):
-        while not (found := opened.service.get(job)).status.final:
+    with opened.jobs.watch(job, changed.set):
+        while not (found := opened.jobs.get(job)).status.final:
             assert changed.wait(JOB_S_MAX)
             changed.clear()
     assert found.status == "completed", found

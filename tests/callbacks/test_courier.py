@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from standardwebhooks import Webhook
 
-from cuttlebone.assembly import Host
 from cuttlebone.callbacks.courier import Courier
 from cuttlebone.callbacks.message import Signer
 from cuttlebone.callbacks.policy import CallbackPolicy
@@ -21,6 +20,7 @@ from cuttlebone.errors import CallerError, OperatorError, StoreUnavailable
 from cuttlebone.job.delivery import Attempt, Delivery, DeliveryState
 from cuttlebone.job.job import Job, JobFilter, Submission
 from cuttlebone.metrics import HostMetrics
+from cuttlebone.service.host import Host
 from cuttlebone.store.memory.jobs import MemoryJobStore
 from cuttlebone.store.memory.outbox import MemoryDeliveries
 from cuttlebone.testing import Commands, ScriptedGuest
@@ -57,16 +57,16 @@ def host_of(
 
 def finished(host: Host, receiver: Receiver) -> Job:
     url = f"{receiver.url}/end?of=job"
-    return ended(host, host.service.submit(Submission("echo", 1, callback_url=url)))
+    return ended(host, host.jobs.submit(Submission("echo", 1, callback_url=url)))
 
 
 def settled(host: Host, job: Job) -> Delivery:
     """Wait until a delivery is tried no more."""
     for _ in range(2_000):
-        (delivery,) = host.service.deliveries(job.id)
+        (delivery,) = host.jobs.deliveries(job.id)
         if delivery.state is not DeliveryState.PENDING:
             return delivery
-        ended(host, host.service.submit(Submission("echo", None)))  # time passes
+        ended(host, host.jobs.submit(Submission("echo", None)))  # time passes
     raise AssertionError(f"it is still pending: {delivery}")
 
 
@@ -140,8 +140,8 @@ def test_a_host_that_is_listed_no_more_is_not_called(tmp_path: Path) -> None:
 def test_a_job_with_another_callback_is_refused_and_not_kept(tmp_path: Path) -> None:
     with receiving() as receiver, host_of(tmp_path, receiver) as host:
         with pytest.raises(CallerError, match="callback_hosts"):
-            host.service.submit(Submission("echo", 1, callback_url="https://evil.test/"))
-        assert not host.service.find(JobFilter())
+            host.jobs.submit(Submission("echo", 1, callback_url="https://evil.test/"))
+        assert not host.jobs.find(JobFilter())
 
 
 def test_in_memory_a_secret_has_to_be_stated(tmp_path: Path) -> None:

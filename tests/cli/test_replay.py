@@ -36,7 +36,7 @@ class Recorded:
             isolation=Isolation.THREAD,
         )
         with open_host(settings) as host:
-            self.job = ended(host, host.service.submit(Submission("reader", {}))).id
+            self.job = ended(host, host.jobs.submit(Submission("reader", {}))).id
 
     def export(self) -> Path:
         """The job as a file."""

@@ -77,7 +77,7 @@ def test_a_submitter_is_refused_and_nothing_accepted_is_missing(
     disk.free()
 
     assert api.ended(running)["envelope"]["result"] == "through"
-    told = api.host.service.events(running["id"], after=0)
+    told = api.host.jobs.events(running["id"], after=0)
     assert [one.data for one in told if one.kind is EventKind.PROGRESS] == ["waiting", *range(100)]
     for job_id in accepted:
         assert api.ended({"links": {"self": f"/v1/jobs/{job_id}"}})["status"] == "completed"
@@ -91,9 +91,9 @@ def test_a_host_with_a_full_disk_can_be_stopped_and_loses_nothing(
     specs.mkdir()
     script = Gated()
     with scripted_host(specs, {"gated": script}, state=disk.folder, jobs_running_max=1) as host:
-        running = host.service.submit(Submission("gated", None))
+        running = host.jobs.submit(Submission("gated", None))
         until(host, running, lambda job: job.progress == "waiting")
-        queued = host.service.submit(Submission("gated", None))
+        queued = host.jobs.submit(Submission("gated", None))
         disk.fill()
         script.gate.set()
     disk.free()
@@ -101,7 +101,7 @@ def test_a_host_with_a_full_disk_can_be_stopped_and_loses_nothing(
     with scripted_host(specs, {"gated": script}, state=disk.folder) as host:
         for job in (running, queued):
             assert ended(host, job).status is JobStatus.COMPLETED
-            told = host.service.events(job.id, after=0)
+            told = host.jobs.events(job.id, after=0)
             progress = [one.data for one in told if one.kind is EventKind.PROGRESS]
             assert progress == ["waiting", *range(100)]
 

@@ -50,9 +50,9 @@ def record(
         state=state,
         journal_bytes_max=journal_bytes_max,
     ) as host:
-        job = host.service.submit(Submission("block", {"n": 2**70}, record=recording))
+        job = host.jobs.submit(Submission("block", {"n": 2**70}, record=recording))
         ended(host, job)
-        return read_recorded_job(dump_json(host.service.journal(job.id)), "the document")
+        return read_recorded_job(dump_json(host.jobs.journal(job.id)), "the document")
 
 
 def again(

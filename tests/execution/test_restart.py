@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.assembly import Host
 from cuttlebone.errors import OperatorError
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Job, Submission
+from cuttlebone.service.host import Host
 from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
 from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Json
 from execution.scripts import spin
@@ -68,10 +68,10 @@ class Crash:
         self.state = folder.parent / "after"
         before = folder.parent / "before"
         with self._host(before, model()) as host:
-            self.job = host.service.submit(Submission("block", {}))
+            self.job = host.jobs.submit(Submission("block", {}))
             until(host, self.job, lambda job: job.progress == "asked")
             shutil.copytree(before, self.state)
-            host.service.cancel(self.job.id)
+            host.jobs.cancel(self.job.id)
         block.first_life = False
 
     def _host(
@@ -126,7 +126,7 @@ def test_a_finished_generation_is_not_paid_again_but_still_counted(crash: Crash)
 def test_progress_and_finished_text_are_told_once(crash: Crash) -> None:
     with crash.restart() as host:
         ended(host, crash.job)
-        events = host.service.events(crash.job.id, after=0)
+        events = host.jobs.events(crash.job.id, after=0)
 
     told = [event.data for event in events if event.kind is EventKind.PROGRESS]
     pieces = [event.data["text"] for event in events if event.kind is EventKind.TOKEN]
@@ -160,7 +160,7 @@ def test_a_block_that_asks_for_something_else_is_noticed(crash: Crash) -> None:
 
 def test_a_job_that_dies_with_its_host_too_often_is_given_up(crash: Crash) -> None:
     with crash.restart(attempts_max=1) as host:
-        done = host.service.get(crash.job.id)
+        done = host.jobs.get(crash.job.id)
 
     assert isinstance(done.envelope, Failed)
     assert done.envelope.error.code == "internal"
@@ -171,19 +171,19 @@ def test_a_cancel_that_was_asked_for_before_the_crash_is_not_forgotten(
     folder: Path, tmp_path: Path
 ) -> None:
     with scripted_host(folder, {"spin": spin}, jobs_running_max=1, state=tmp_path / "a") as host:
-        job = host.service.submit(Submission("spin", 1))
+        job = host.jobs.submit(Submission("spin", 1))
         until(host, job, lambda one: one.progress == "spinning")
-        host.service._store.request_cancel(job.id)
+        host.jobs._store.request_cancel(job.id)
         shutil.copytree(tmp_path / "a", tmp_path / "b")
-        host.service.cancel(job.id)
+        host.jobs.cancel(job.id)
     with scripted_host(folder, {"spin": spin}, state=tmp_path / "b") as host:
         assert isinstance(ended(host, job).envelope, Cancelled)
 
 
 def queued_and_running(host: Host) -> tuple[Job, Job]:
-    running = host.service.submit(Submission("spin", 1))
+    running = host.jobs.submit(Submission("spin", 1))
     until(host, running, lambda one: one.progress == "spinning")
-    return running, host.service.submit(Submission("spin", 2))
+    return running, host.jobs.submit(Submission("spin", 2))
 
 
 def test_a_stop_leaves_jobs_for_the_next_start(folder: Path, tmp_path: Path) -> None:
@@ -211,9 +211,9 @@ def test_a_final_job_is_there_after_a_restart(folder: Path, tmp_path: Path) -> N
         yield {"cmd": "done", "result": value}
 
     with scripted_host(folder, {"echo": echo}, state=state) as host:
-        done = ended(host, host.service.submit(Submission("echo", 2**70)))
+        done = ended(host, host.jobs.submit(Submission("echo", 2**70)))
     with scripted_host(folder, {"echo": echo}, state=state) as host:
-        assert host.service.get(done.id) == done
+        assert host.jobs.get(done.id) == done
 
 
 def test_a_state_folder_serves_one_host(folder: Path, tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_a_damaged_store_is_kept_and_refused(folder: Path, tmp_path: Path) -> No
 def test_a_job_that_waits_too_long_expires(folder: Path, tmp_path: Path) -> None:
     with scripted_host(folder, {"spin": spin}, jobs_running_max=1, state=tmp_path / "s") as host:
         queued_and_running(host)
-        job = host.service.submit(Submission("spin", 3, expires_in_s=1))
+        job = host.jobs.submit(Submission("spin", 3, expires_in_s=1))
         done = ended(host, job)
 
     assert isinstance(done.envelope, Failed)

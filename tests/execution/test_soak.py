@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from cuttlebone.assembly import Host
 from cuttlebone.job.job import Job, Submission
+from cuttlebone.service.host import Host
 from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
 from cuttlebone_abi import Json
 from hosts import ended, fake_models, scripted_host
@@ -88,7 +88,7 @@ def run(host: Host, model: FakeModel, jobs: int) -> None:
     kinds = list(SCRIPTS)
     for start in range(0, jobs, WAVE):
         wave = [
-            host.service.submit(Submission(kinds[number % len(kinds)], number))
+            host.jobs.submit(Submission(kinds[number % len(kinds)], number))
             for number in range(start, min(start + WAVE, jobs))
         ]
         for job in wave:
@@ -98,10 +98,10 @@ def run(host: Host, model: FakeModel, jobs: int) -> None:
 
 def see_to_its_end(host: Host, job: Job) -> None:
     if job.spec == "spin":
-        host.service.cancel(job.id)
+        host.jobs.cancel(job.id)
     done = ended(host, job)
     assert done.envelope is not None
-    assert host.service.events(job.id, after=0)[-1].kind == "result"
+    assert host.jobs.events(job.id, after=0)[-1].kind == "result"
 
 
 def test_many_jobs_leave_nothing_behind(tmp_path: Path, trials: Callable[[int], int]) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.assembly import Host, open_host_with
+from cuttlebone.assembly import open_host_with
 from cuttlebone.endpoints.local import ResidentModels, ServedModel
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.job.events import EventKind, JobEvent
 from cuttlebone.job.job import Job, Submission
 from cuttlebone.sandbox import Guest, Sandbox
+from cuttlebone.service.host import Host
 from cuttlebone.settings import Settings
 from cuttlebone.testing import FakeModel
 from cuttlebone_abi import Completed, Envelope, Failed, Json, dump_json, load_json
@@ -40,7 +41,7 @@ def run_example(folder: Path, sandbox: Sandbox) -> RunExample:
 
     def run(value: Json, answers: Mapping[str, str] | None = None) -> tuple[Envelope, list[Json]]:
         with _host(folder, sandbox, answers or {}) as host:
-            job = ended(host, host.service.submit(Submission("summarize", value)))
+            job = ended(host, host.jobs.submit(Submission("summarize", value)))
             return _envelope(job), _progress(host, job)
 
     return run
@@ -61,7 +62,7 @@ def _envelope(job: Job) -> Envelope:
 
 def _progress(host: Host, job: Job) -> list[Json]:
     told: list[JobEvent] = []
-    while page := host.service.events(job.id, after=told[-1].number if told else 0):
+    while page := host.jobs.events(job.id, after=told[-1].number if told else 0):
         told.extend(page)
     return [event.data for event in told if event.kind is EventKind.PROGRESS]
 

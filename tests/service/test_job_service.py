@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.assembly import Host
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Job, JobFilter, Submission
+from cuttlebone.service.host import Host
 from cuttlebone.settings import Limits
 from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Json, Signature, parse_type
@@ -26,7 +26,7 @@ def spinning(host: Host, job: Job) -> Job:
 
 def test_a_job_runs_to_its_envelope(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"echo": echo}) as host:
-        job = host.service.submit(Submission("echo", {"a": 1}, labels={"team": "x"}))
+        job = host.jobs.submit(Submission("echo", {"a": 1}, labels={"team": "x"}))
         done = ended(host, job)
 
         assert isinstance(done.envelope, Completed)
@@ -38,8 +38,8 @@ def test_a_job_runs_to_its_envelope(tmp_path: Path) -> None:
 
 def test_the_event_log_tells_the_whole_story(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"echo": echo}) as host:
-        job = ended(host, host.service.submit(Submission("echo", 5)))
-        events = host.service.events(job.id, after=0)
+        job = ended(host, host.jobs.submit(Submission("echo", 5)))
+        events = host.jobs.events(job.id, after=0)
 
     assert [(event.number, event.kind) for event in events] == [
         (1, EventKind.STATUS),
@@ -57,33 +57,33 @@ def test_an_input_that_does_not_fit_is_refused_with_pointers(tmp_path: Path) -> 
         scripted_host(tmp_path, {"echo": echo}, signature=signature) as host,
         pytest.raises(CallerError) as caught,
     ):
-        host.service.submit(Submission("echo", {"path": 1}))
+        host.jobs.submit(Submission("echo", {"path": 1}))
 
     assert caught.value.code is ProblemCode.SCHEMA_VALIDATION_FAILED
     assert caught.value.faults[0].pointer == "/input/path"
-    assert host.service.find(JobFilter()) == []
+    assert host.jobs.find(JobFilter()) == []
 
 
 def test_a_full_queue_refuses_and_loses_nothing(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"spin": spin}, jobs_running_max=1, jobs_waiting_max=1) as host:
-        first = host.service.submit(Submission("spin", 1))
+        first = host.jobs.submit(Submission("spin", 1))
         spinning(host, first)
-        second = host.service.submit(Submission("spin", 2))
+        second = host.jobs.submit(Submission("spin", 2))
         with pytest.raises(CallerError, match="1 jobs wait already") as caught:
-            host.service.submit(Submission("spin", 3))
+            host.jobs.submit(Submission("spin", 3))
 
         assert caught.value.code is ProblemCode.QUEUE_FULL
         assert caught.value.retry_after_s is not None
-        place = host.service.place(second)
+        place = host.jobs.place(second)
         assert place is not None
         assert place.position == 0
 
 
 def test_a_running_job_is_cancelled(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"spin": spin}) as host:
-        job = host.service.submit(Submission("spin", 1))
+        job = host.jobs.submit(Submission("spin", 1))
         spinning(host, job)
-        host.service.cancel(job.id)
+        host.jobs.cancel(job.id)
         done = ended(host, job)
 
     assert isinstance(done.envelope, Cancelled)
@@ -92,24 +92,24 @@ def test_a_running_job_is_cancelled(tmp_path: Path) -> None:
 
 def test_a_queued_job_is_cancelled_at_once(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"spin": spin}, jobs_running_max=1) as host:
-        running = host.service.submit(Submission("spin", 1))
+        running = host.jobs.submit(Submission("spin", 1))
         spinning(host, running)
-        waiting = host.service.submit(Submission("spin", 2))
+        waiting = host.jobs.submit(Submission("spin", 2))
 
-        assert host.service.cancel(waiting.id).status is JobStatus.CANCELLED
-        assert host.service.get(running.id).status is JobStatus.RUNNING
+        assert host.jobs.cancel(waiting.id).status is JobStatus.CANCELLED
+        assert host.jobs.get(running.id).status is JobStatus.RUNNING
 
 
 def test_cancelling_a_job_that_has_ended_changes_nothing(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"echo": echo}) as host:
-        done = ended(host, host.service.submit(Submission("echo", 1)))
+        done = ended(host, host.jobs.submit(Submission("echo", 1)))
 
-        assert host.service.cancel(done.id) == done
+        assert host.jobs.cancel(done.id) == done
 
 
 def test_a_job_that_takes_too_long_is_a_timeout(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"spin": spin}, more="limits: {time_ms: 50}") as host:
-        done = ended(host, host.service.submit(Submission("spin", 1)))
+        done = ended(host, host.jobs.submit(Submission("spin", 1)))
 
     assert isinstance(done.envelope, Failed)
     assert done.envelope.error.code == "timeout"
@@ -119,7 +119,7 @@ def test_a_job_that_takes_too_long_is_a_timeout(tmp_path: Path) -> None:
 def test_a_request_narrows_limits_and_never_widens_them(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"echo": echo}, more="limits: {steps: 100}") as host:
         stated = Limits(steps=1000, handles=3)
-        job = host.service.submit(Submission("echo", 1, limits=stated))
+        job = host.jobs.submit(Submission("echo", 1, limits=stated))
 
     assert (job.limits.steps, job.limits.handles) == (100, 3)
 
@@ -129,19 +129,19 @@ def test_an_unknown_job_is_said_to_be_unknown(tmp_path: Path) -> None:
         scripted_host(tmp_path, {"echo": echo}) as host,
         pytest.raises(CallerError, match="there is no job 'nope'") as caught,
     ):
-        host.service.get("nope")
+        host.jobs.get("nope")
 
     assert caught.value.code is ProblemCode.UNKNOWN_JOB
 
 
 def test_a_spec_that_vanishes_while_its_job_waits_ends_the_job(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"spin": spin, "echo": echo}, jobs_running_max=1) as host:
-        first = host.service.submit(Submission("spin", 1))
+        first = host.jobs.submit(Submission("spin", 1))
         spinning(host, first)
-        waiting = host.service.submit(Submission("echo", 1))
+        waiting = host.jobs.submit(Submission("echo", 1))
         (tmp_path / "echo.yaml").unlink()
-        host.service.specs()
-        host.service.cancel(first.id)
+        host.specs.specs()
+        host.jobs.cancel(first.id)
         done = ended(host, waiting)
 
     assert isinstance(done.envelope, Failed)
@@ -150,19 +150,19 @@ def test_a_spec_that_vanishes_while_its_job_waits_ends_the_job(tmp_path: Path) -
 
 def test_at_a_stop_every_accepted_job_gets_its_envelope(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"spin": spin}, jobs_running_max=1, grace_s=0.01) as host:
-        jobs = [host.service.submit(Submission("spin", number)) for number in range(4)]
+        jobs = [host.jobs.submit(Submission("spin", number)) for number in range(4)]
         spinning(host, jobs[0])
 
-    envelopes = [host.service.get(job.id).envelope for job in jobs]
+    envelopes = [host.jobs.get(job.id).envelope for job in jobs]
     assert all(isinstance(one, Cancelled) for one in envelopes)
     with pytest.raises(CallerError) as caught:
-        host.service.submit(Submission("spin", 9))
+        host.jobs.submit(Submission("spin", 9))
     assert caught.value.code is ProblemCode.STOPPING
 
 
 def test_many_jobs_over_few_threads_all_end_with_their_own_result(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"echo": echo}, jobs_running_max=3) as host:
-        jobs = [host.service.submit(Submission("echo", number)) for number in range(60)]
+        jobs = [host.jobs.submit(Submission("echo", number)) for number in range(60)]
         results = [ended(host, job).envelope for job in jobs]
 
     assert [one.result for one in results if isinstance(one, Completed)] == list(range(60))

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from cuttlebone.access.callers import Caller
-from cuttlebone.errors import CallerError, ProblemCode
+from cuttlebone.errors import RETRY_LATER_S, RETRY_SOON_S, CallerError, ProblemCode
 from cuttlebone.settings import Settings
 
 STORED_BYTES_KNOWN_S: Final = 5.0
 """How long what a tenant stores counts as known: to find it out takes a while."""
-RETRY_AFTER_S: Final = 5
 
 
 @dataclass(slots=True)
@@ -65,7 +64,7 @@ class Quotas:
         raise _exceeded(
             f"more than {self._rate} requests a second with the token {caller.name} "
             "(`token_requests_per_s_max`); slow down",
-            retry_after_s=1,
+            retry_after_s=RETRY_SOON_S,
         )
 
     @contextmanager
@@ -111,5 +110,5 @@ class Quotas:
         return self._tenant_waiting_max if caller.bounded else None
 
 
-def _exceeded(reason: str, *, retry_after_s: int = RETRY_AFTER_S) -> CallerError:
+def _exceeded(reason: str, *, retry_after_s: int = RETRY_LATER_S) -> CallerError:
     return CallerError(ProblemCode.QUOTA_EXCEEDED, reason, retry_after_s=retry_after_s)

@@ -1,4 +1,4 @@
-"""The application: all routes over one job service, the guard around them, the problem documents."""
+"""The application: all routes over one host, the guard around them, the problem documents."""
 
 from typing import Final
 
@@ -22,8 +22,7 @@ from cuttlebone.api.submission_batcher import SubmissionBatcher
 from cuttlebone.api.submission_routes import router as submission_routes
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.errors import CallerError, OperatorError, StoreUnavailable
-from cuttlebone.service.job_service import JobService
-from cuttlebone.settings import Settings
+from cuttlebone.service.host import Host
 from cuttlebone_abi import dump_json
 
 OPENAPI_PATH: Final = "/openapi.json"
@@ -38,19 +37,16 @@ _REFUSED: Final = (
 
 
 def create_app(
-    service: JobService,
+    host: Host,
     *,
     version: str,
-    body_bytes_max: int,
-    hosts: tuple[str, ...] = (),
+    names: tuple[str, ...] = (),
     authenticator: Authenticator | None = None,
-    quotas: Quotas | None = None,
 ) -> FastAPI:
-    """Serve `service` over HTTP.
+    """Serve `host` over HTTP.
 
-    `hosts` are names, as they stand in URLs, under which the host may be addressed besides the
-    loopback ones: `127.0.0.5`, `[::1]`. A body of more than `body_bytes_max` bytes is refused.
-    Without a `door` everybody is let in, without `quotas` the default ones hold.
+    `names` are those, as they stand in URLs, under which the host may be addressed besides the
+    loopback ones: `127.0.0.5`, `[::1]`. Without an `authenticator` everybody is let in.
     """
     app = FastAPI(
         title="Cuttlebone",
@@ -63,12 +59,11 @@ def create_app(
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.service = service
+    app.state.host = host
     app.state.subscribers = Subscribers()
-    app.state.body_bytes_max = body_bytes_max
     app.state.authenticator = authenticator or Authenticator()
-    app.state.quotas = quotas or Quotas(Settings())
-    app.state.batcher = SubmissionBatcher(service, app.state.quotas)
+    app.state.quotas = Quotas(host.settings)
+    app.state.batcher = SubmissionBatcher(host.jobs, app.state.quotas)
     for router in (
         submission_routes,
         job_routes,
@@ -83,9 +78,9 @@ def create_app(
     for error in _REFUSED:
         app.add_exception_handler(error, refuse)
     # The one added last is outermost.
-    app.add_middleware(OriginMiddleware, hosts=hosts)
+    app.add_middleware(OriginMiddleware, names=names)
     app.add_middleware(ErrorMiddleware)
-    app.add_middleware(MetricsMiddleware, metrics=service.metrics)
+    app.add_middleware(MetricsMiddleware, metrics=host.status.metrics)
     return app
 
 

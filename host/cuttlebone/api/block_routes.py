@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from cuttlebone.access import TokenScope
-from cuttlebone.api.bodies import check_body
-from cuttlebone.api.dependencies import BlockSha256, Service, allowed
+from cuttlebone.api.bodies import bytes_announced, check_media_type
+from cuttlebone.api.dependencies import BlockSha256, Specs, allowed
 from cuttlebone.api.documents import answer, block_request, nothing, problems
 from cuttlebone.api.examples import BLOCK, BLOCKS
 from cuttlebone.api.loading import in_loading_thread
@@ -15,7 +15,6 @@ from cuttlebone.api.pace import body_parts
 from cuttlebone.api.resources import BlockList, KnownBlockResource
 from cuttlebone.api.views import ExactJson, block_resource
 from cuttlebone.errors import ProblemCode
-from cuttlebone.specs.block_registry import BLOCK_BYTES_MAX, too_large
 
 WASM: Final = "application/wasm"
 
@@ -43,17 +42,17 @@ router = APIRouter(prefix="/v1/blocks", tags=["blocks"])
     },
     openapi_extra=block_request(WASM),
 )
-async def upload_block(request: Request, sha256: BlockSha256, service: Service) -> Response:
+async def upload_block(request: Request, sha256: BlockSha256, specs: Specs) -> Response:
     """Receive a wasm module, check its digest, admit and compile it, and keep it.
 
     A spec runs it as `block: sha256:…`.
     """
-    check_body(request, WASM, bytes_max=BLOCK_BYTES_MAX, too_large=too_large())
-    with service.blocks.upload(sha256) as upload:
+    check_media_type(request, WASM)
+    with specs.upload(sha256, bytes_announced=bytes_announced(request)) as upload:
         async for part in body_parts(request):
             await run_in_threadpool(upload.write, part)
         _, new = await in_loading_thread(request, upload.finish)
-    known = await in_loading_thread(request, service.known_block, sha256)
+    known = await in_loading_thread(request, specs.block, sha256)
     return ExactJson(block_resource(known), 201 if new else 200)
 
 
@@ -67,9 +66,9 @@ async def upload_block(request: Request, sha256: BlockSha256, service: Service) 
         **problems(ProblemCode.MISCONFIGURED),
     },
 )
-async def list_blocks(request: Request, service: Service) -> Response:
+async def list_blocks(request: Request, specs: Specs) -> Response:
     """Show the blocks that were uploaded and those that specs run."""
-    known = await in_loading_thread(request, service.known_blocks)
+    known = await in_loading_thread(request, specs.blocks)
     return ExactJson(BlockList(blocks=tuple(block_resource(one) for one in known)))
 
 
@@ -83,9 +82,9 @@ async def list_blocks(request: Request, service: Service) -> Response:
         **problems(ProblemCode.UNKNOWN_BLOCK, ProblemCode.MISCONFIGURED),
     },
 )
-async def show_block(request: Request, sha256: BlockSha256, service: Service) -> Response:
+async def show_block(request: Request, sha256: BlockSha256, specs: Specs) -> Response:
     """Show what a block takes and gives, and which specs run it."""
-    known = await in_loading_thread(request, service.known_block, sha256)
+    known = await in_loading_thread(request, specs.block, sha256)
     return ExactJson(block_resource(known))
 
 
@@ -105,7 +104,7 @@ async def show_block(request: Request, sha256: BlockSha256, service: Service) ->
         ),
     },
 )
-async def forget_block(request: Request, sha256: BlockSha256, service: Service) -> Response:
+async def forget_block(request: Request, sha256: BlockSha256, specs: Specs) -> Response:
     """Remove an upload that no spec names by its digest."""
-    await in_loading_thread(request, service.forget_block, sha256)
+    await in_loading_thread(request, specs.forget_block, sha256)
     return Response(status_code=204, headers={"Cache-Control": "no-store"})

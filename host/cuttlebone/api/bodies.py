@@ -113,7 +113,7 @@ class SubmissionBody(BaseModel):
 
 async def submission_body(request: Request) -> SubmissionBody:
     """Read the body of a submission; raise CallerError."""
-    data = await receive_json(request, bytes_max=request.app.state.body_bytes_max)
+    data = await receive_json(request, bytes_max=request.app.state.host.settings.body_bytes_max)
     return parse_body(SubmissionBody, data)
 
 
@@ -127,7 +127,9 @@ async def receive_json(request: Request, *, bytes_max: int) -> bytes:
         f"a body has at most {bytes_max} bytes (`body_bytes_max`); "
         "give the path of a file instead of its content",
     )
-    check_body(request, _MEDIA_TYPE, bytes_max=bytes_max, too_large=too_large)
+    check_media_type(request, _MEDIA_TYPE)
+    if bytes_announced(request) > bytes_max:
+        raise too_large
     received = bytearray()
     async for chunk in body_parts(request):
         received += chunk
@@ -136,13 +138,8 @@ async def receive_json(request: Request, *, bytes_max: int) -> bytes:
     return bytes(received)
 
 
-def check_body(
-    request: Request, media_type: str, *, bytes_max: int, too_large: CallerError
-) -> None:
-    """Refuse a body by what its headers say of it.
-
-    The announced length only saves the trouble: what really comes has to be counted as well.
-    """
+def check_media_type(request: Request, media_type: str) -> None:
+    """Refuse a body that is encoded, or of another type, with CallerError `unsupported_media_type`."""
     stated = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if stated != media_type:
         raise CallerError(
@@ -153,9 +150,15 @@ def check_body(
         raise CallerError(
             ProblemCode.UNSUPPORTED_MEDIA_TYPE, "send the body without a `Content-Encoding`"
         )
-    announced = request.headers.get("content-length", "0")
-    if announced.isdecimal() and int(announced) > bytes_max:
-        raise too_large
+
+
+def bytes_announced(request: Request) -> int:
+    """How long a body says that it is; 0 if it does not.
+
+    It only saves the trouble of receiving one that is too long: what comes has to be counted.
+    """
+    stated = request.headers.get("content-length", "")
+    return int(stated) if stated.isdecimal() else 0
 
 
 def parse_body(model: type[T], data: bytes) -> T:

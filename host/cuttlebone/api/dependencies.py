@@ -1,4 +1,4 @@
-"""What routes ask for: who asks and whether he may, the job service, the job of the path."""
+"""What routes ask for: who asks and whether they may, the services of the host, the job of the path."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, TypeAlias
@@ -11,7 +11,10 @@ from cuttlebone.api.bodies import SubmissionBody, submission_body
 from cuttlebone.api.submission_batcher import SubmissionBatcher
 from cuttlebone.api.subscribers import Subscribers, Subscription
 from cuttlebone.job.job import Job
+from cuttlebone.service.host import Host
+from cuttlebone.service.host_status import HostStatus
 from cuttlebone.service.job_service import JobService
+from cuttlebone.service.spec_service import SpecService
 
 OWN_ID = r"^[A-Za-z0-9_-]{8,64}$"
 SHA256 = "^[0-9a-f]{64}$"
@@ -29,9 +32,22 @@ def batcher_of(app: FastAPI) -> SubmissionBatcher:
     return found
 
 
-async def _service(request: Request) -> JobService:
-    found: JobService = request.app.state.service
+def host_of(app: FastAPI) -> Host:
+    """Return the host that `app` serves."""
+    found: Host = app.state.host
     return found
+
+
+async def _jobs(request: Request) -> JobService:
+    return host_of(request.app).jobs
+
+
+async def _specs(request: Request) -> SpecService:
+    return host_of(request.app).specs
+
+
+async def _status(request: Request) -> HostStatus:
+    return host_of(request.app).status
 
 
 async def _subscribers(request: Request) -> Subscribers:
@@ -52,7 +68,9 @@ BlockSha256: TypeAlias = Annotated[
     str, Path(description="SHA-256 of the wasm file, in lower-case hexadecimal.", pattern=SHA256)
 ]
 SpecName: TypeAlias = Annotated[str, Path(description="Name of a spec.", max_length=256)]
-Service: TypeAlias = Annotated[JobService, Depends(_service)]
+Jobs: TypeAlias = Annotated[JobService, Depends(_jobs)]
+Specs: TypeAlias = Annotated[SpecService, Depends(_specs)]
+Status: TypeAlias = Annotated[HostStatus, Depends(_status)]
 AllQuotas: TypeAlias = Annotated[Quotas, Depends(_quotas)]
 AllSubscribers: TypeAlias = Annotated[Subscribers, Depends(_subscribers)]
 Submitted: TypeAlias = Annotated[SubmissionBody, Depends(submission_body)]
@@ -85,8 +103,8 @@ def allowed(scope: TokenScope) -> Any:  # what the framework takes has no public
     return Depends(check)
 
 
-def _job(job_id: JobId, service: Service, caller: CurrentCaller) -> Job:
-    return service.get(job_id, tenant=caller.tenant)
+def _job(job_id: JobId, jobs: Jobs, caller: CurrentCaller) -> Job:
+    return jobs.get(job_id, tenant=caller.tenant)
 
 
 ExistingJob: TypeAlias = Annotated[Job, Depends(_job)]
@@ -94,14 +112,14 @@ ExistingJob: TypeAlias = Annotated[Job, Depends(_job)]
 
 async def _subscription(
     job: ExistingJob,
-    service: Service,
+    jobs: Jobs,
     subscribers: AllSubscribers,
     quotas: AllQuotas,
     caller: CurrentCaller,
 ) -> AsyncIterator[Subscription]:
     # Ends with the response, not with the generator that streams it: that one may hang in the
     # middle of an event when its client goes.
-    with quotas.stream(caller), subscribers.subscribe(service, job.id) as subscription:
+    with quotas.stream(caller), subscribers.subscribe(jobs, job.id) as subscription:
         yield subscription
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import uuid
-from typing import Final
 
 import structlog
 from anyio import BrokenResourceError
@@ -10,11 +9,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cuttlebone.api.problems import refusal
-from cuttlebone.errors import CallerError, ProblemCode
+from cuttlebone.errors import RETRY_LATER_S, CallerError, ProblemCode
 from cuttlebone.text import printable
-
-RETRY_AFTER_S: Final = 5
-"""When to come back to a host that has stopped."""
 
 _log = structlog.get_logger(__name__)
 
@@ -67,7 +63,7 @@ def _stopping() -> CallerError:
         ProblemCode.STOPPING,
         "this host stopped before it could answer; "
         "whether it did what was asked shows when it is back",
-        retry_after_s=RETRY_AFTER_S,
+        retry_after_s=RETRY_LATER_S,
     )
 
 

@@ -8,7 +8,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from cuttlebone.access import TokenScope
-from cuttlebone.api.dependencies import ExistingJob, Service, ToThisJob, allowed
+from cuttlebone.api.dependencies import ExistingJob, Jobs, Status, ToThisJob, allowed
 from cuttlebone.api.documents import event_answer, problems
 from cuttlebone.api.following import event_stream
 from cuttlebone.api.views import job_resource
@@ -31,7 +31,8 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 )
 async def follow_job(
     job: ExistingJob,
-    service: Service,
+    jobs: Jobs,
+    status: Status,
     subscription: ToThisJob,
     after: Annotated[
         int, Query(ge=0, le=EVENT_NUMBER_MAX, description="Only events with higher numbers.")
@@ -42,7 +43,7 @@ async def follow_job(
     ] = None,
 ) -> AsyncIterator[ServerSentEvent]:
     """Send a snapshot of the job, then its events; end after the result."""
-    snapshot = await run_in_threadpool(job_resource, service, job)
+    snapshot = await run_in_threadpool(job_resource, jobs, job)
     start = after if last_event_id is None else last_event_id
-    async for event in event_stream(service, subscription, snapshot, job.id, start):
+    async for event in event_stream(jobs, subscription, snapshot, job.id, start, status.metrics):
         yield event

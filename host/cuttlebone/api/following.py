@@ -14,6 +14,7 @@ from cuttlebone.api.subscribers import Subscription
 from cuttlebone.errors import CallerError
 from cuttlebone.job.events import EventKind, JobEvent
 from cuttlebone.job.job import Job
+from cuttlebone.metrics import HostMetrics
 from cuttlebone.service.job_service import JobService
 from cuttlebone_abi import Json, dump_json
 
@@ -25,7 +26,7 @@ _LINE_ENDS: Final = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u20
 
 
 async def until_final(
-    request: Request, service: JobService, subscription: Subscription, job_id: str, wait_s: float
+    request: Request, jobs: JobService, subscription: Subscription, job_id: str, wait_s: float
 ) -> Job:
     """Return the job when it has ended, after `wait_s`, or when host or client go; raise CallerError."""
     client_gone = asyncio.create_task(_disconnected(request))
@@ -34,12 +35,12 @@ async def until_final(
         async with asyncio.timeout(wait_s):
             while True:
                 subscription.begin_look()
-                job = await run_in_threadpool(service.get, job_id)
+                job = await run_in_threadpool(jobs.get, job_id)
                 if job.status.final or subscription.closed or client_gone.done():
                     return job
                 await subscription.changed()
     except TimeoutError:
-        return await run_in_threadpool(service.get, job_id)
+        return await run_in_threadpool(jobs.get, job_id)
     finally:
         client_gone.cancel()
 
@@ -49,14 +50,14 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-def first_after(service: JobService, job_id: str, after: int) -> int:
+def first_after(jobs: JobService, job_id: str, after: int) -> int:
     """Return after which event a stream that is to go on after `after` can go on.
 
     It is 0 where the log never came that far: then it is the log of another job of that id.
     """
-    if after == 0 or service.events(job_id, after=after - 1):
+    if after == 0 or jobs.events(job_id, after=after - 1):
         return after
-    return 0 if service.events(job_id, after=0) else after
+    return 0 if jobs.events(job_id, after=0) else after
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +70,21 @@ class _Look:
     forgotten: bool = False
 
 
-def _look(service: JobService, job_id: str, after: int) -> _Look:
+def _look(jobs: JobService, job_id: str, after: int) -> _Look:
     try:
-        ended = service.get(job_id).status.final
+        ended = jobs.get(job_id).status.final
     except CallerError:
         return _Look((), ended=True, forgotten=True)
-    return _Look(service.events(job_id, after=after), ended)
+    return _Look(jobs.events(job_id, after=after), ended)
 
 
 async def event_stream(
-    service: JobService, subscription: Subscription, snapshot: BaseModel, job_id: str, after: int
+    jobs: JobService,
+    subscription: Subscription,
+    snapshot: BaseModel,
+    job_id: str,
+    after: int,
+    metrics: HostMetrics,
 ) -> AsyncIterator[ServerSentEvent]:
     """Yield a snapshot, then the events with numbers above `after` until the result.
 
@@ -86,13 +92,13 @@ async def event_stream(
     forgetting of the job; each is said. So is every event that cannot be had.
     """
     yield ServerSentEvent(event="snapshot", raw_data=_data(snapshot))
-    start = await run_in_threadpool(first_after, service, job_id, after)
+    start = await run_in_threadpool(first_after, jobs, job_id, after)
     if start != after:
         yield _gap(after, start + 1)
         after = start
     while True:
         subscription.begin_look()
-        found = await run_in_threadpool(_look, service, job_id, after)
+        found = await run_in_threadpool(_look, jobs, job_id, after)
         for event in found.events:
             if event.number != after + 1:
                 yield _gap(after, event.number)
@@ -106,7 +112,7 @@ async def event_stream(
             yield ServerSentEvent(comment="the host is stopping", retry=RECONNECT_MS)
             return
         if found.forgotten:
-            service.metrics.event_gap()
+            metrics.event_gap()
             yield _gap(after, None)
             return
         if not found.events:

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
-from cuttlebone.api.dependencies import Service
+from cuttlebone.api.dependencies import Status
 from cuttlebone.api.documents import answer, problems
 from cuttlebone.api.examples import HEALTH, NOT_READY, READY
 from cuttlebone.api.resources import Health, ReadinessResource
@@ -32,9 +32,9 @@ async def show_health(request: Request) -> Response:
         **problems(guarded=False),
     },
 )
-def show_readiness(service: Service) -> Response:
+def show_readiness(status: Status) -> Response:
     """Answer 503 with all reasons while a model is not ready."""
-    found = service.readiness()
+    found = status.readiness()
     layers = {
         layer: "on" if missing is None else f"off: {missing}"
         for layer, missing in found.layers.items()

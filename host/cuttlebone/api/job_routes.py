@@ -13,15 +13,15 @@ from cuttlebone.api.dependencies import (
     AllSubscribers,
     CurrentCaller,
     ExistingJob,
-    Service,
+    Jobs,
     allowed,
 )
 from cuttlebone.api.documents import answer, nothing, problems
 from cuttlebone.api.examples import ENVELOPES, JOB_PAGE, JOBS, JOURNAL
 from cuttlebone.api.following import until_final
 from cuttlebone.api.resources import JobPage, JobResource
-from cuttlebone.api.views import RETRY_AFTER_S, ExactJson, job_answer, job_path, job_summary
-from cuttlebone.errors import CallerError, ProblemCode
+from cuttlebone.api.views import ExactJson, job_answer, job_path, job_summary
+from cuttlebone.errors import RETRY_SOON_S, CallerError, ProblemCode
 from cuttlebone.job.job import JobFilter
 from cuttlebone.job.recorded_job import RecordedJob
 from cuttlebone_abi import Envelope, JobStatus
@@ -44,7 +44,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
     },
 )
 def list_jobs(
-    service: Service,
+    jobs: Jobs,
     caller: CurrentCaller,
     status: Annotated[JobStatus | None, Query(description="Only jobs that stand there.")] = None,
     spec: Annotated[
@@ -65,7 +65,7 @@ def list_jobs(
 ) -> Response:
     """Show jobs without what may be large about them: progress and envelope."""
     key, _, value = (label or "").partition("=")
-    found = service.find(
+    found = jobs.find(
         JobFilter(
             tenant=caller.tenant,
             status=status,
@@ -98,7 +98,7 @@ def list_jobs(
 async def show_job(
     request: Request,
     job: ExistingJob,
-    service: Service,
+    jobs: Jobs,
     subscribers: AllSubscribers,
     quotas: AllQuotas,
     caller: CurrentCaller,
@@ -121,9 +121,9 @@ async def show_job(
 ) -> Response:
     """Answer at once, or as soon as the job ends within `wait` seconds."""
     if wait > 0:
-        with quotas.stream(caller), subscribers.subscribe(service, job.id) as subscription:
-            job = await until_final(request, service, subscription, job.id, wait)
-    shown = await run_in_threadpool(job_answer, service, job)
+        with quotas.stream(caller), subscribers.subscribe(jobs, job.id) as subscription:
+            job = await until_final(request, jobs, subscription, job.id, wait)
+    shown = await run_in_threadpool(job_answer, jobs, job)
     return shown.unless_known(if_none_match)
 
 
@@ -139,11 +139,11 @@ async def show_job(
         **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.STORE_UNAVAILABLE),
     },
 )
-def cancel_job(job: ExistingJob, service: Service) -> Response:
+def cancel_job(job: ExistingJob, jobs: Jobs) -> Response:
     """Ask for the end of a job. Repeating it does no harm."""
     if job.status.final:
-        return job_answer(service, job)
-    return job_answer(service, service.cancel(job.id), status=202)
+        return job_answer(jobs, job)
+    return job_answer(jobs, jobs.cancel(job.id), status=202)
 
 
 @router.delete(
@@ -157,9 +157,9 @@ def cancel_job(job: ExistingJob, service: Service) -> Response:
         **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.NOT_FINAL, ProblemCode.STORE_UNAVAILABLE),
     },
 )
-def forget_job(job: ExistingJob, service: Service) -> Response:
+def forget_job(job: ExistingJob, jobs: Jobs) -> Response:
     """Wipe a job that has ended."""
-    service.forget(job.id)
+    jobs.forget(job.id)
     return Response(status_code=204, headers={"Cache-Control": "no-store"})
 
 
@@ -179,7 +179,7 @@ def show_result(job: ExistingJob) -> Response:
         raise CallerError(
             ProblemCode.NOT_FINAL,
             f"the job is {job.status}; wait for it with GET {job_path(job.id)}?wait=30",
-            retry_after_s=RETRY_AFTER_S,
+            retry_after_s=RETRY_SOON_S,
         )
     return ExactJson(job.envelope)
 
@@ -194,6 +194,6 @@ def show_result(job: ExistingJob) -> Response:
         **problems(ProblemCode.UNKNOWN_JOB),
     },
 )
-def show_journal(job: ExistingJob, service: Service) -> Response:
+def show_journal(job: ExistingJob, jobs: Jobs) -> Response:
     """Show what the block was told, whole or as digests: what a replay needs."""
-    return ExactJson(service.journal(job.id))
+    return ExactJson(jobs.journal(job.id))

@@ -5,7 +5,7 @@ from typing import Final
 from fastapi import APIRouter, Response
 
 from cuttlebone.access import TokenScope
-from cuttlebone.api.dependencies import ExistingJob, Service, allowed
+from cuttlebone.api.dependencies import ExistingJob, Jobs, Status, allowed
 from cuttlebone.api.documents import answer, problems, text_answer
 from cuttlebone.api.examples import DELIVERIES, METRICS
 from cuttlebone.api.resources import DeliveryList, DeliveryResource
@@ -24,9 +24,9 @@ router = APIRouter(dependencies=[allowed(TokenScope.READ)])
     response_class=Response,
     responses={200: text_answer("The text format of Prometheus.", METRICS), **problems()},
 )
-def show_metrics(service: Service) -> Response:
+def show_metrics(status: Status) -> Response:
     """Answer with what the host counts and measures; docs/operations.md says what each is."""
-    return Response(service.metrics.exposition(), media_type=EXPOSITION)
+    return Response(status.metrics.exposition(), media_type=EXPOSITION)
 
 
 @router.get(
@@ -39,9 +39,9 @@ def show_metrics(service: Service) -> Response:
         **problems(ProblemCode.UNKNOWN_JOB),
     },
 )
-def list_deliveries(job: ExistingJob, service: Service) -> Response:
+def list_deliveries(job: ExistingJob, jobs: Jobs) -> Response:
     """Answer with no delivery while the job has not ended, and if it has no callback."""
-    found = service.deliveries(job.id)
+    found = jobs.deliveries(job.id)
     return ExactJson(
         DeliveryList(
             callback_url=job.callback_url,

@@ -24,10 +24,10 @@ class OriginMiddleware:
     origin can read an answer either.
     """
 
-    def __init__(self, app: ASGIApp, *, hosts: Iterable[str]) -> None:
-        """`hosts` are the names, as they stand in URLs, under which this host may be addressed."""
+    def __init__(self, app: ASGIApp, *, names: Iterable[str]) -> None:
+        """`names` are those, as they stand in URLs, under which this host may be addressed."""
         self._app = app
-        self._hosts = LOOPBACK_NAMES | {name.lower() for name in hosts}
+        self._names = LOOPBACK_NAMES | {name.lower() for name in names}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
@@ -46,11 +46,11 @@ class OriginMiddleware:
             )
         host = hosts[0].lower()
         name = _HOST.fullmatch(host)
-        if name is None or name[1] not in self._hosts:
+        if name is None or name[1] not in self._names:
             return CallerError(
                 ProblemCode.FORBIDDEN_HOST,
                 f"this host does not answer as {printable(host)!r}, "
-                f"only as {', '.join(sorted(self._hosts))}",
+                f"only as {', '.join(sorted(self._names))}",
             )
         origin = headers.get("origin")
         if origin is not None and origin.lower() != f"http://{host}":

@@ -12,8 +12,13 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
 
-from cuttlebone.errors import CallerError, OperatorError, ProblemCode, StoreUnavailable
-from cuttlebone.store.jobs import RETRY_AFTER_S
+from cuttlebone.errors import (
+    RETRY_LATER_S,
+    CallerError,
+    OperatorError,
+    ProblemCode,
+    StoreUnavailable,
+)
 from cuttlebone.text import printable
 from cuttlebone_abi import dump_json
 
@@ -144,7 +149,7 @@ def as_caller_error(error: Exception, request: Request) -> CallerError:
                 ProblemCode.STORE_UNAVAILABLE,
                 f"this host cannot keep anything now: {printable(str(error))}; "
                 "nothing was changed, try again later",
-                retry_after_s=RETRY_AFTER_S,
+                retry_after_s=RETRY_LATER_S,
             )
         case RequestValidationError():
             return CallerError(ProblemCode.BAD_REQUEST, _parameters(error))

@@ -11,14 +11,12 @@ from uvicorn.server import ServerState
 
 from cuttlebone.api.connection_limits import ConnectionLimits, ConnectionSlots
 from cuttlebone.api.problems import MEDIA_TYPE, problem_of
-from cuttlebone.errors import CallerError, ProblemCode
+from cuttlebone.errors import RETRY_LATER_S, CallerError, ProblemCode
 from cuttlebone_abi import dump_json
 
 HEADERS_MAX: Final = 64
 HEAD_BYTES_MAX: Final = 16 << 10
 """Request line and headers."""
-RETRY_AFTER_S: Final = 5
-"""When to come back to a host that has no connection left: idle ones have been closed by then."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -158,7 +156,7 @@ class BoundedProtocol(HttpToolsProtocol):
             ProblemCode.TOO_MANY_CONNECTIONS,
             f"{self._bounds.connections} connections are open already (`connections_max`); "
             "close those that are not used, and try again later",
-            retry_after_s=RETRY_AFTER_S,
+            retry_after_s=RETRY_LATER_S,
         )
         self.transport.write(last_answer(error))
         self.transport.write_eof()

@@ -18,10 +18,9 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI
 
 from cuttlebone.api.connection_limits import ConnectionLimits, ConnectionSlots
-from cuttlebone.api.dependencies import subscribers_of
+from cuttlebone.api.dependencies import host_of, subscribers_of
 from cuttlebone.api.listening import url_of
 from cuttlebone.api.protocol import BoundedProtocol
-from cuttlebone.service.job_service import JobService
 from cuttlebone.signals import next_wake, on_stop_signal
 
 _JOIN_MARGIN_S: Final = 5.0
@@ -113,11 +112,10 @@ class HttpServer:
 
 
 def _config(app: FastAPI, grace_s: float, bounds: ConnectionLimits) -> uvicorn.Config:
-    service: JobService = app.state.service
     protocol = partial(
         BoundedProtocol,
         bounds=bounds,
-        places=ConnectionSlots(bounds.connections, bounds.turned_away, service.metrics),
+        places=ConnectionSlots(bounds.connections, bounds.turned_away, host_of(app).status.metrics),
         loading=CapacityLimiter(bounds.loading),
     )
     return uvicorn.Config(

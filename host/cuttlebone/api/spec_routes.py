@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 
 from cuttlebone.access import TokenScope
-from cuttlebone.api.dependencies import Service, SpecName, allowed
+from cuttlebone.api.dependencies import SpecName, Specs, Status, allowed
 from cuttlebone.api.documents import answer, problems
 from cuttlebone.api.examples import MODELS, SPEC, SPECS
 from cuttlebone.api.loading import in_loading_thread
@@ -24,13 +24,13 @@ router = APIRouter(prefix="/v1", dependencies=[allowed(TokenScope.READ)])
         **problems(ProblemCode.MISCONFIGURED),
     },
 )
-async def list_specs(request: Request, service: Service) -> Response:
+async def list_specs(request: Request, specs: Specs) -> Response:
     """Show what can be submitted, and which spec files have a fault."""
-    loaded = await in_loading_thread(request, service.specs)
-    faults = await in_loading_thread(request, service.spec_faults)
+    known = await in_loading_thread(request, specs.specs)
+    faults = await in_loading_thread(request, specs.faults)
     return ExactJson(
         SpecList(
-            specs=tuple(spec_resource(one) for one in loaded.values()),
+            specs=tuple(spec_resource(one) for one in known),
             unusable=unusable_specs(faults),
         )
     )
@@ -46,10 +46,10 @@ async def list_specs(request: Request, service: Service) -> Response:
         **problems(ProblemCode.UNKNOWN_SPEC, ProblemCode.SPEC_UNUSABLE, ProblemCode.MISCONFIGURED),
     },
 )
-async def show_spec(request: Request, name: SpecName, service: Service) -> Response:
+async def show_spec(request: Request, name: SpecName, specs: Specs) -> Response:
     """Show when to use a spec, what it takes and gives, and what its jobs may do."""
-    loaded = await in_loading_thread(request, service.spec, name)
-    return ExactJson(spec_resource(loaded))
+    known = await in_loading_thread(request, specs.spec, name)
+    return ExactJson(spec_resource(known))
 
 
 @router.get(
@@ -59,6 +59,6 @@ async def show_spec(request: Request, name: SpecName, service: Service) -> Respo
     response_model=ModelList,
     responses={200: answer("All models, by role.", {"models": MODELS}), **problems()},
 )
-def list_models(service: Service) -> Response:
+def list_models(status: Status) -> Response:
     """Show the models of this host and whether they are loaded."""
-    return ExactJson(ModelList(models=tuple(model_resource(one) for one in service.models())))
+    return ExactJson(ModelList(models=tuple(model_resource(one) for one in status.models())))

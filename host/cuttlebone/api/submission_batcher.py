@@ -36,8 +36,8 @@ class SubmissionBatcher:
     is taken by a group that is under way, of which there are at most GROUPS_AT_ONCE.
     """
 
-    def __init__(self, service: JobService, quotas: Quotas) -> None:
-        self._service = service
+    def __init__(self, jobs: JobService, quotas: Quotas) -> None:
+        self._jobs = jobs
         self._quotas = quotas
         self._waiting: _Group = []
         self._limiter = CapacityLimiter(GROUPS_AT_ONCE)
@@ -88,7 +88,7 @@ class SubmissionBatcher:
 
     def _accepted(self, group: Sequence[_Begin]) -> list[Response | Exception]:
         """Begin all, so that they share a look at the specs and a commit, then finish each."""
-        unready = _tried(self._service.refresh)
+        unready = _tried(self._jobs.refresh)
         if unready is not None:
             return [unready] * len(group)
         begun = [_tried(begin) for begin in group]
@@ -97,8 +97,8 @@ class SubmissionBatcher:
     def _begin(
         self, caller: Caller, body: SubmissionBody, job_id: str | None, idempotency_key: str | None
     ) -> _Finish:
-        self._quotas.check_stored(caller, self._service.stored_bytes)
-        coming = self._service.accept(
+        self._quotas.check_stored(caller, self._jobs.stored_bytes)
+        coming = self._jobs.accept(
             body.submission(tenant=caller.tenant, job_id=job_id),
             idempotency_key=idempotency_key,
             tenant_waiting_max=self._quotas.waiting_max(caller),
@@ -109,7 +109,7 @@ class SubmissionBatcher:
         headers = {"Location": job_path(accepted.job.id)}
         if accepted.replayed:
             headers["Idempotent-Replayed"] = "true"
-        return job_answer(self._service, accepted.job, status=202, headers=headers)
+        return job_answer(self._jobs, accepted.job, status=202, headers=headers)
 
 
 def _tried(act: Callable[[], T]) -> T | Exception:

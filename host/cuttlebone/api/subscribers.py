@@ -54,7 +54,7 @@ class Subscribers:
         self._closed = False
 
     @contextmanager
-    def subscribe(self, service: JobService, job_id: str) -> Iterator[Subscription]:
+    def subscribe(self, jobs: JobService, job_id: str) -> Iterator[Subscription]:
         """Wake the subscription whenever the job changes, while the body runs."""
         loop = asyncio.get_running_loop()
         subscription = Subscription()
@@ -70,7 +70,7 @@ class Subscribers:
             subscription.close()
         self._open.add(subscription)
         try:
-            with service.watch(job_id, wake):
+            with jobs.watch(job_id, wake):
                 yield subscription
         finally:
             self._open.discard(subscription)

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 from fastapi import Response
 from pydantic import BaseModel
@@ -24,16 +23,12 @@ from cuttlebone.api.resources import (
     SpecResource,
     UnusableSpec,
 )
+from cuttlebone.errors import RETRY_SOON_S
 from cuttlebone.job.delivery import DeliveryState
 from cuttlebone.job.job import Job
-from cuttlebone.service.answers import KnownBlock, ModelStatus
+from cuttlebone.service.answers import KnownBlock, KnownSpec, ModelStatus
 from cuttlebone.service.job_service import JobService
-from cuttlebone.specs.block_registry import DIGEST_PREFIX
-from cuttlebone.specs.loading import LoadedSpec
 from cuttlebone_abi import JobStatus, Signature, dump_json
-
-RETRY_AFTER_S: Final = 1
-"""When to look again at a job that has not ended."""
 
 
 class ExactJson(Response):
@@ -96,50 +91,49 @@ def job_summary(job: Job) -> JobSummary:
     )
 
 
-def job_resource(service: JobService, job: Job) -> JobResource:
+def job_resource(jobs: JobService, job: Job) -> JobResource:
     """Show a job, with where it stands while it is queued, and what became of its callback."""
-    place = service.place(job) if job.status is JobStatus.QUEUED else None
+    place = jobs.place(job) if job.status is JobStatus.QUEUED else None
     accounting = job.accounting
     return JobResource(
         **dict(job_summary(job)),
         queue=None if place is None else QueueResource.model_validate(place),
         progress=job.progress,
         callback_url=job.callback_url,
-        callback_state=_callback_state(service, job),
+        callback_state=_callback_state(jobs, job),
         limits=job.limits,
         accounting=None if accounting is None else AccountingResource.model_validate(accounting),
         envelope=job.envelope,
     )
 
 
-def _callback_state(service: JobService, job: Job) -> DeliveryState | None:
+def _callback_state(jobs: JobService, job: Job) -> DeliveryState | None:
     if job.callback_url is None or not job.status.final:
         return None
-    deliveries = service.deliveries(job.id)
+    deliveries = jobs.deliveries(job.id)
     return deliveries[0].state if deliveries else None
 
 
 def job_answer(
-    service: JobService, job: Job, *, status: int = 200, headers: Mapping[str, str] | None = None
+    jobs: JobService, job: Job, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> ExactJson:
     """Answer with a job as it stands, and say when to look again."""
-    again = {} if job.status.final else {"Retry-After": str(RETRY_AFTER_S)}
-    return ExactJson(job_resource(service, job), status, {**again, **(headers or {})})
+    again = {} if job.status.final else {"Retry-After": str(RETRY_SOON_S)}
+    return ExactJson(job_resource(jobs, job), status, {**again, **(headers or {})})
 
 
-def spec_resource(loaded: LoadedSpec) -> SpecResource:
+def spec_resource(spec: KnownSpec) -> SpecResource:
     """Show a spec that can be submitted."""
-    spec, block = loaded.spec, loaded.block
     return SpecResource(
         name=spec.name,
         description=spec.description,
         model=spec.model,
-        block=BlockResource.model_validate(block),
-        signature=_signature_resource(block.signature),
-        input_schema=loaded.input_schema,
-        output_schema=loaded.output_schema,
-        limits=loaded.limits,
-        grants=GrantsResource.model_validate(spec.capabilities),
+        block=BlockResource.model_validate(spec.block),
+        signature=_signature_resource(spec.block.signature),
+        input_schema=spec.input_schema,
+        output_schema=spec.output_schema,
+        limits=spec.limits,
+        grants=GrantsResource(read=spec.read, follow_symlinks=spec.follow_symlinks),
         data_policy=spec.data_policy,
         links=SpecLinks(self=f"/v1/specs/{spec.name}", jobs=f"/v1/jobs?spec={spec.name}"),
     )
@@ -147,15 +141,15 @@ def spec_resource(loaded: LoadedSpec) -> SpecResource:
 
 def block_resource(known: KnownBlock) -> KnownBlockResource:
     """Show a block."""
-    block = known.block
+    block = known.summary
     return KnownBlockResource(
-        digest=block.digest,
+        digest=known.digest,
         size_bytes=block.size_bytes,
         abi_version=block.abi_version,
         signature=_signature_resource(block.signature),
         uploaded=known.uploaded,
         specs=known.specs,
-        links=BlockLinks(self=f"/v1/blocks/{block.digest.removeprefix(DIGEST_PREFIX)}"),
+        links=BlockLinks(self=f"/v1/blocks/{known.digits}"),
     )
 
 

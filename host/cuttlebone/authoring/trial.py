@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cuttlebone.assembly import Host, Modules, open_host_with
+from cuttlebone.assembly import Modules, open_host_with
 from cuttlebone.authoring.case import Case
 from cuttlebone.authoring.comparison import Outcome
 from cuttlebone.authoring.folder import BlockFolder
@@ -19,6 +19,7 @@ from cuttlebone.inference.loading import loader
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.job.events import EventKind, JobEvent
 from cuttlebone.job.job import Job, Submission
+from cuttlebone.service.host import Host
 from cuttlebone.settings import Settings
 from cuttlebone.testing import FakeModel
 
@@ -37,10 +38,10 @@ def run_case(
         spec_path = lay_out(folder, case, Path(name))
         models = _models(folder, case, settings, model)
         with open_host_with(settings, modules, models, spec_files=[spec_path]) as host:
-            for fault in host.service.spec_faults().values():
+            for fault in host.specs.faults().values():
                 raise OperatorError(fault.replace(name, str(folder.path)))
             submission = Submission(folder.spec.name, case.input, case.limits)
-            with _cancelled_at_exit(host, host.service.submit(submission)) as job:
+            with _cancelled_at_exit(host, host.jobs.submit(submission)) as job:
                 return _outcome(host, job)
 
 
@@ -116,13 +117,13 @@ def _cancelled_at_exit(host: Host, job: Job) -> Iterator[Job]:
     try:
         yield job
     finally:
-        host.service.cancel(job.id)
+        host.jobs.cancel(job.id)
 
 
 def _outcome(host: Host, job: Job) -> Outcome:
     changed = threading.Event()
-    with host.service.watch(job.id, changed.set):
-        while (envelope := host.service.get(job.id).envelope) is None:
+    with host.jobs.watch(job.id, changed.set):
+        while (envelope := host.jobs.get(job.id).envelope) is None:
             changed.wait()
             changed.clear()
     return Outcome(envelope, _progress(host, job))
@@ -130,6 +131,6 @@ def _outcome(host: Host, job: Job) -> Outcome:
 
 def _progress(host: Host, job: Job) -> tuple[object, ...]:
     told: list[JobEvent] = []
-    while page := host.service.events(job.id, after=told[-1].number if told else 0):
+    while page := host.jobs.events(job.id, after=told[-1].number if told else 0):
         told.extend(page)
     return tuple(event.data for event in told if event.kind is EventKind.PROGRESS)

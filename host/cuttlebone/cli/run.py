@@ -33,6 +33,7 @@ from cuttlebone.errors import OperatorError
 from cuttlebone.job.events import EventKind, JobEvent
 from cuttlebone.job.job import Submission
 from cuttlebone.service.job_service import JobService
+from cuttlebone.service.spec_service import SpecService
 from cuttlebone.signals import next_wake, on_stop_signal
 from cuttlebone_abi import Envelope
 
@@ -68,15 +69,15 @@ def run(
             update={"jobs_running_max": 1, "state": None, "callback_hosts": ()}
         )
         with open_host(settings, spec_files=[spec]) as host, closing(view):
-            submission = Submission(_only_spec(host.service), value, narrowed)
+            submission = Submission(_only_spec(host.specs), value, narrowed)
             show = (lambda event: view.show(event.kind, event.data)) if watched else _ignore
-            envelope = carry_out(host.service, submission, show)
+            envelope = carry_out(host.jobs, submission, show)
     write_json(envelope.model_dump(mode="json"), pretty=not as_json)
     raise typer.Exit(status_of(envelope))
 
 
 def carry_out(
-    service: JobService, submission: Submission, show: Callable[[JobEvent], None]
+    jobs: JobService, submission: Submission, show: Callable[[JobEvent], None]
 ) -> Envelope:
     """Run a job to its end, showing its events; raise CallerError if it is refused.
 
@@ -87,28 +88,28 @@ def carry_out(
     after = 0
     with ExitStack() as stack:
         stack.enter_context(on_stop_signal(lambda: wakes.put(True)))
-        job = service.submit(submission)
-        stack.enter_context(service.watch(job.id, lambda: wakes.put(False)))
+        job = jobs.submit(submission)
+        stack.enter_context(jobs.watch(job.id, lambda: wakes.put(False)))
         while True:
-            for event in service.events(job.id, after=after):
+            for event in jobs.events(job.id, after=after):
                 after = event.number
                 show(event)
                 if event.kind is EventKind.RESULT:
-                    return _envelope(service, job.id)
+                    return _envelope(jobs, job.id)
             if next_wake(wakes):
-                service.cancel(job.id)
+                jobs.cancel(job.id)
 
 
-def _envelope(service: JobService, job_id: str) -> Envelope:
-    envelope = service.get(job_id).envelope
+def _envelope(jobs: JobService, job_id: str) -> Envelope:
+    envelope = jobs.get(job_id).envelope
     assert envelope is not None  # noqa: S101  # the store keeps it before the event can be seen
     return envelope
 
 
-def _only_spec(service: JobService) -> str:
-    for fault in service.spec_faults().values():
+def _only_spec(specs: SpecService) -> str:
+    for fault in specs.faults().values():
         raise OperatorError(fault)
-    return next(iter(service.specs()))
+    return specs.specs()[0].name
 
 
 def _ignore(_event: JobEvent) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from cuttlebone.access import Authenticator, Quotas, TokenFile
+from cuttlebone.access import Authenticator, TokenFile
 from cuttlebone.api import HttpServer, create_app, listen, listen_unix
 from cuttlebone.api.connection_limits import (
     ConnectionLimits,
@@ -18,14 +18,14 @@ from cuttlebone.api.connection_limits import (
     connections_possible,
     raise_open_files,
 )
-from cuttlebone.assembly import Host, open_host
+from cuttlebone.assembly import open_host
 from cuttlebone.cli.host_options import IsolationOption, ModelsOption, read_models, settings_with
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import shown, write_json
 from cuttlebone.cli.watching import stderr_console
-from cuttlebone.service.job_service import JobService
+from cuttlebone.service.host import Host
 from cuttlebone.settings import Settings
 from cuttlebone.text.addresses import address, in_url, is_loopback
 
@@ -121,7 +121,7 @@ def serve(
         # Before everything else: a busy port should cost no loading of a model.
         with _listening(settings, tokens) as listener, open_host(settings) as running:
             http = _server(running, tokens, listener)
-            http.serve(lambda url: _announce(url, running.service, as_json=as_json))
+            http.serve(lambda url: _announce(url, running, as_json=as_json))
 
 
 def _listening(
@@ -138,12 +138,10 @@ def _server(running: Host, tokens: TokenFile | None, listener: socket.socket) ->
     bound = address(settings.host)
     local = settings.socket is not None or (bound is not None and is_loopback(bound))
     app = create_app(
-        running.service,
+        running,
         version=version("cuttlebone"),
-        body_bytes_max=settings.body_bytes_max,
-        hosts=(*settings.names, *_hosts(settings.host)),
+        names=(*settings.names, *_hosts(settings.host)),
         authenticator=Authenticator(tokens, local=local),
-        quotas=Quotas(settings),
     )
     raise_open_files()
     bounds = ConnectionLimits(
@@ -153,11 +151,12 @@ def _server(running: Host, tokens: TokenFile | None, listener: socket.socket) ->
     return HttpServer(app, listener, grace_s=settings.grace_s, bounds=bounds)
 
 
-def _announce(url: str, service: JobService, *, as_json: bool) -> None:
+def _announce(url: str, host: Host, *, as_json: bool) -> None:
     """Say where the host answers and what it serves."""
-    served, faults = sorted(service.specs()), sorted(service.spec_faults().values())
-    models = {one.role: one.file for one in service.models()}
-    layers = service.readiness().layers
+    served = [one.name for one in host.specs.specs()]
+    faults = sorted(host.specs.faults().values())
+    models = {one.role: one.file for one in host.status.models()}
+    layers = host.status.readiness().layers
     if as_json:
         facts = {"specs": served, "faults": faults, "models": models, "isolation": layers}
         write_json({"url": url, **facts}, pretty=False)

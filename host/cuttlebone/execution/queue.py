@@ -3,9 +3,9 @@
 import threading
 from concurrent.futures import Future
 
-from cuttlebone.errors import CallerError, ProblemCode
+from cuttlebone.errors import RETRY_LATER_S, CallerError, ProblemCode
 from cuttlebone.job.job import Job
-from cuttlebone.store.jobs import RETRY_AFTER_S, JobStore
+from cuttlebone.store.jobs import JobStore
 
 
 class JobQueue:
@@ -44,7 +44,7 @@ class JobQueue:
                 raise CallerError(
                     ProblemCode.STOPPING,
                     "this host is stopping; submit again when it is back",
-                    retry_after_s=RETRY_AFTER_S,
+                    retry_after_s=RETRY_LATER_S,
                 )
             self._accepting += 1
         try:

@@ -1,20 +1,22 @@
-"""What the job service answers with, besides jobs."""
+"""What the services answer with, besides jobs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from cuttlebone.inference.progress import Phase
 from cuttlebone.job.job import Job
-from cuttlebone.specs.block_registry import BlockSummary
+from cuttlebone.settings import Limits
+from cuttlebone.specs.block_registry import DIGEST_PREFIX, BlockSummary
+from cuttlebone_abi import Json
 
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """A model as the API shows it."""
+    """A model of the host."""
 
     role: str
-    state: str
-    """`unloaded`, `loading`, `ready` or `failed`."""
+    state: Phase
     reason: str
     """Why it failed, else empty."""
     file: str
@@ -51,11 +53,40 @@ class Accepted:
 class KnownBlock:
     """A block of this host."""
 
-    block: BlockSummary
+    summary: BlockSummary
     uploaded: bool
     """Whether it was uploaded; else it is a file that a spec names."""
     specs: tuple[str, ...]
     """Names of the specs that run it."""
+
+    @property
+    def digest(self) -> str:
+        """What a spec names it by: `sha256:` and 64 digits."""
+        return self.summary.digest
+
+    @property
+    def digits(self) -> str:
+        """The 64 hexadecimal digits of its digest."""
+        return self.digest.removeprefix(DIGEST_PREFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSpec:
+    """A spec that can be submitted."""
+
+    name: str
+    description: str
+    model: str | None
+    """Role of the model; None where its jobs do not infer."""
+    block: BlockSummary
+    input_schema: Json
+    output_schema: Json
+    limits: Limits
+    """What one job may use: spec and host together."""
+    read: tuple[str, ...]
+    """Files and folders that its jobs may read, as written in the spec."""
+    follow_symlinks: bool
+    data_policy: str
 
 
 class ModelDirectory(Protocol):

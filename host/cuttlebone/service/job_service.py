@@ -1,34 +1,26 @@
-"""The job service: all that the API, the CLI and tests may ask of the jobs of a host."""
+"""The job service: all that anybody may ask of the jobs of a host."""
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
-from pathlib import Path
 from typing import Final
 
 from cuttlebone.callbacks.policy import CallbackPolicy
-from cuttlebone.errors import CallerError, ProblemCode
+from cuttlebone.errors import RETRY_SOON_S, CallerError, ProblemCode
 from cuttlebone.execution.queue import JobQueue
 from cuttlebone.execution.running_jobs import RunningJobs
 from cuttlebone.execution.worker import CANCELLED, ended_while_queued
+from cuttlebone.inference.progress import Phase
 from cuttlebone.job.delivery import Delivery
 from cuttlebone.job.events import JobEvent
 from cuttlebone.job.job import Job, JobFilter, QueuePlace, Submission, now
 from cuttlebone.job.recorded_job import RecordedJob, recorded_job
 from cuttlebone.metrics import HostMetrics
-from cuttlebone.service.answers import Accepted, KnownBlock, ModelDirectory, ModelStatus, Readiness
+from cuttlebone.service.answers import Accepted, ModelDirectory
 from cuttlebone.settings import Limits
-from cuttlebone.specs.block_registry import (
-    DIGEST_PREFIX,
-    BlockRegistry,
-    block_in_use,
-    summary_of,
-    unknown_block,
-)
 from cuttlebone.specs.catalog import Catalog
-from cuttlebone.specs.loading import LoadedSpec
-from cuttlebone.store.jobs import RETRY_AFTER_S, JobStore
+from cuttlebone.store.jobs import JobStore
 from cuttlebone.store.watchers import Watchers
 from cuttlebone.text import printable
 from cuttlebone_abi import JobStatus, dump_json
@@ -49,16 +41,12 @@ class JobService:
         watchers: Watchers,
         running: RunningJobs,
         models: ModelDirectory,
-        blocks: BlockRegistry,
+        callbacks: CallbackPolicy,
+        metrics: HostMetrics,
         tenant_running_max: int | None = None,
-        callbacks: CallbackPolicy | None = None,
-        metrics: HostMetrics | None = None,
-        layers: Mapping[str, str | None] | None = None,
     ) -> None:
-        """Without `callbacks` no job may have a callback."""
-        self._callbacks = callbacks or CallbackPolicy(())
-        self.metrics = metrics or HostMetrics()
-        """What this host counts."""
+        self._callbacks = callbacks
+        self._metrics = metrics
         self._catalog = catalog
         self._store = store
         self._queue = queue
@@ -66,9 +54,6 @@ class JobService:
         self._running = running
         self._models = models
         self._tenant_running_max = tenant_running_max
-        self.blocks = blocks
-        """The blocks that were uploaded."""
-        self._layers = dict(layers or {})
 
     def submit(self, submission: Submission, *, idempotency_key: str | None = None) -> Job:
         """Accept a job and return it; raises as `accept` does."""
@@ -122,7 +107,7 @@ class JobService:
         def accepted() -> Accepted:
             kept = coming.result()
             if kept is job:
-                self.metrics.job_accepted(job.spec)
+                self._metrics.job_accepted(job.spec)
             return Accepted(kept, replayed=kept is not job)
 
         return accepted
@@ -162,7 +147,7 @@ class JobService:
             # If a job thread claims it meanwhile, its attempt is another one and this does nothing.
             envelope = ended_while_queued(CANCELLED)
             if self._store.finish(job_id, attempt=job.attempt, envelope=envelope, accounting=None):
-                self.metrics.job_ended(job.spec, envelope.status)
+                self._metrics.job_ended(job.spec, envelope.status)
         self._running.stop(job_id, CANCELLED)
         self._watchers.wake(job_id)
         return self.get(job_id)
@@ -177,7 +162,7 @@ class JobService:
             raise CallerError(
                 ProblemCode.NOT_FINAL,
                 f"the job is {job.status}; cancel it, or wait for its end, before it is forgotten",
-                retry_after_s=RETRY_AFTER_S,
+                retry_after_s=RETRY_SOON_S,
             )
         self._watchers.wake(job_id)
 
@@ -203,73 +188,6 @@ class JobService:
         """Call `callback`, in any thread, whenever the job or its event log changes."""
         return self._watchers.watch(job_id, callback)
 
-    def specs(self) -> Mapping[str, LoadedSpec]:
-        """The specs that are served now."""
-        self._catalog.refresh()
-        return self._catalog.specs()
-
-    def spec(self, name: str) -> LoadedSpec:
-        """Return one spec; raise CallerError `unknown_spec` or `spec_unusable`."""
-        self._catalog.refresh()
-        return self._catalog.get(name)
-
-    def spec_faults(self) -> Mapping[Path, str]:
-        """What is wrong with the spec files that cannot be served."""
-        return self._catalog.faults()
-
-    def known_blocks(self) -> Sequence[KnownBlock]:
-        """The blocks that were uploaded and those that specs run, by digest."""
-        users: dict[str, list[str]] = {}
-        found = {one.digest: (one, True) for one in self.blocks.all()}
-        for name, loaded in self.specs().items():
-            found.setdefault(loaded.block.digest, (summary_of(loaded.block), False))
-            users.setdefault(loaded.block.digest, []).append(name)
-        return [
-            KnownBlock(block, uploaded, tuple(users.get(digest, ())))
-            for digest, (block, uploaded) in sorted(found.items())
-        ]
-
-    def known_block(self, digits: str) -> KnownBlock:
-        """Return the block with that SHA-256; raise CallerError `unknown_block`."""
-        served = [
-            one for one in self.specs().values() if one.block.digest == DIGEST_PREFIX + digits
-        ]
-        uploaded = self.blocks.find(digits)
-        if uploaded is None and not served:
-            raise unknown_block(digits)
-        names = tuple(one.spec.name for one in served)
-        return KnownBlock(uploaded or summary_of(served[0].block), uploaded is not None, names)
-
-    def forget_block(self, digits: str) -> None:
-        """Remove an upload that no spec names by its digest. Raises CallerError, StoreUnavailable.
-
-        `block_in_use` with the names of the specs, also for a block that is no upload but a file of
-        theirs; `unknown_block`.
-        """
-        known = self.known_block(digits)
-        file = self.blocks.path(known.block.digest)
-        users = self._catalog.naming(file) if known.uploaded else known.specs
-        if users:
-            raise block_in_use(digits, users, uploaded=known.uploaded)
-        if not self.blocks.forget(digits):
-            raise unknown_block(digits)
-
-    def models(self) -> Sequence[ModelStatus]:
-        """Every role with the state of its model."""
-        return self._models.statuses()
-
-    def readiness(self) -> Readiness:
-        """Whether everything works that the operator has set up. Faulty specs do not count."""
-        statuses = self._models.statuses()
-        return Readiness(
-            tuple(
-                f"the model `{one.role}` is {one.state}" + (f": {one.reason}" if one.reason else "")
-                for one in statuses
-                if one.state not in ("ready", "unloaded") or one.reason
-            ),
-            self._layers,
-        )
-
     def _waiting_for(self, job: Job) -> str:
         """What a queued job lacks in order to start, and what it will lack next."""
         if self._tenant_running_max is not None:
@@ -281,7 +199,7 @@ class JobService:
         loaded = self._catalog.specs().get(job.spec)
         role = None if loaded is None else loaded.spec.model
         for model in self._models.statuses():
-            if model.role == role and model.state != "ready":
+            if model.role == role and model.state is not Phase.READY:
                 return f"a free job thread, and the model `{role}`, which is {model.state}"
         return "a free job thread"
 

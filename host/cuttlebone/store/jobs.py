@@ -5,14 +5,12 @@ from concurrent.futures import Future
 from datetime import datetime
 from typing import Protocol
 
-from cuttlebone.errors import CallerError, ProblemCode
+from cuttlebone.errors import RETRY_LATER_S, CallerError, ProblemCode
 from cuttlebone.job.events import EventKind, JobEvent
 from cuttlebone.job.job import Accounting, Job, JobFilter
 from cuttlebone.job.journal import JournalEntry, JournalPart
 from cuttlebone.store.outbox import DeliveryLog
 from cuttlebone_abi import Envelope, JobStatus, Json
-
-RETRY_AFTER_S = 5
 
 
 class JobStore(Protocol):
@@ -155,7 +153,7 @@ def queue_full(waiting_max: int) -> CallerError:
     return CallerError(
         ProblemCode.QUEUE_FULL,
         f"{waiting_max} jobs wait already (`jobs_waiting_max`); try again later",
-        retry_after_s=RETRY_AFTER_S,
+        retry_after_s=RETRY_LATER_S,
     )
 
 
@@ -165,7 +163,7 @@ def tenant_queue_full(waiting_max: int) -> CallerError:
         ProblemCode.QUOTA_EXCEEDED,
         f"{waiting_max} jobs of this tenant wait already (`tenant_jobs_waiting_max`); "
         "try again later",
-        retry_after_s=RETRY_AFTER_S,
+        retry_after_s=RETRY_LATER_S,
     )
 
 
