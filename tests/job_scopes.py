@@ -9,7 +9,7 @@ import pytest
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import JobScope, Model
 from cuttlebone.files import Grants, HandleTable
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 from cuttlebone_abi import Json
 
 

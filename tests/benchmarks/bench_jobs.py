@@ -26,7 +26,8 @@ import wasmtime
 
 from cuttlebone.assembly import open_host
 from cuttlebone.job.job import Job, JobFilter, Submission, now
-from cuttlebone.settings import Isolation, Limits, Settings
+from cuttlebone.job_options import Limits
+from cuttlebone.settings import Isolation, Settings
 from cuttlebone.store.sqlite import SqliteJobStore
 from cuttlebone.store.sqlite.rows import COLUMNS
 from cuttlebone_abi import JobStatus

@@ -18,8 +18,9 @@ from cuttlebone.files import Grants, HandleTable
 from cuttlebone.inference.llama import LlamaModel, LlamaOptions
 from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import GuestLimits, Sandbox
-from cuttlebone.settings import Isolation, Limits
+from cuttlebone.settings import Isolation
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone_abi import Completed, Json, Signature, dump_json

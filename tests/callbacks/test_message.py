@@ -13,7 +13,7 @@ import pytest
 from cuttlebone.callbacks.message import Signer, message_body, own_secrets, read_secrets
 from cuttlebone.errors import OperatorError
 from cuttlebone.job.job import Job
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 from cuttlebone_abi import Completed, Failed, Failure, JobStatus, Usage
 
 AT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)

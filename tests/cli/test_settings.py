@@ -10,7 +10,8 @@ from cli.conftest import Cli
 from cli.terminals import run_process
 from cuttlebone.cli.host_options import settings_with
 from cuttlebone.errors import OperatorError
-from cuttlebone.settings import LIMITS_MAX, Isolation, Limits, Settings
+from cuttlebone.job_options import LIMITS_MAX, Limits
+from cuttlebone.settings import Isolation, Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "settings.md").read_text()

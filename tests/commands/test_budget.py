@@ -6,7 +6,7 @@ import pytest
 
 from cuttlebone.commands.budget import Budget
 from cuttlebone.errors import JobError
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 from cuttlebone_abi import ErrorCode
 
 CANCEL = JobError(ErrorCode.CANCELLED, "cancelled by request")

@@ -17,7 +17,7 @@ from cuttlebone.commands.infer_many import carry_out_infer_many
 from cuttlebone.commands.scope import JobScope, Model
 from cuttlebone.errors import CommandError, JobError
 from cuttlebone.files import Grants, HandleTable
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone_abi import (
     ErrorCode,

@@ -11,7 +11,7 @@ from cuttlebone.execution.runner import run_job
 from cuttlebone.files import Grants, HandleTable
 from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone.testing import FakeModel, ScriptedGuest

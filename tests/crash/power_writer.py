@@ -13,7 +13,7 @@ from pathlib import Path
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Job, now
 from cuttlebone.job.journal import JournalEntry, digest
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 from cuttlebone.store.sqlite import SqliteJobStore
 from cuttlebone_abi import Completed, Usage
 

@@ -7,8 +7,8 @@ from cuttlebone.execution.replay.replay import Replay, replay
 from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.files import Grants, HandleTable
 from cuttlebone.job.job import Submission
-from cuttlebone.job.journal import Recording
 from cuttlebone.job.recorded_job import RecordedJob, read_recorded_job
+from cuttlebone.job_options import Recording
 from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
 from cuttlebone_abi import Json, Signature, dump_json

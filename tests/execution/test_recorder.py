@@ -4,7 +4,8 @@ import pytest
 
 from cuttlebone.errors import JobError
 from cuttlebone.execution.recorder import CarriedOut, Recorder
-from cuttlebone.job.journal import JournalEntry, JournalPart, Recording, digest
+from cuttlebone.job.journal import JournalEntry, JournalPart, digest
+from cuttlebone.job_options import Recording
 from cuttlebone_abi import (
     Answered,
     Emit,

@@ -6,8 +6,8 @@ import pytest
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.execution.replay.replay import End
-from cuttlebone.job.journal import Recording
 from cuttlebone.job.recorded_job import read_recorded_job
+from cuttlebone.job_options import Recording
 from cuttlebone_abi import dump_json
 from execution.recordings import MORE, TEXT, again_with_files, record
 

@@ -7,7 +7,7 @@ import pytest
 
 from cuttlebone.commands.budget import Budget
 from cuttlebone.execution.watchdog import Watchdog
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 
 BOUND_S = 10
 

@@ -13,8 +13,8 @@ from cuttlebone.execution.runner import failure_of, run_job
 from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.files import Grants, HandleTable
 from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
-from cuttlebone.settings import Limits
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone_abi import Cancelled, Completed, Json

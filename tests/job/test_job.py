@@ -2,8 +2,8 @@
 
 import hashlib
 
-from cuttlebone.job.job import Priority, Submission
-from cuttlebone.settings import Limits
+from cuttlebone.job.job import Submission
+from cuttlebone.job_options import Limits, Priority
 from cuttlebone_abi import dump_json
 
 

@@ -7,8 +7,8 @@ import pytest
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Job, JobFilter, Submission
+from cuttlebone.job_options import Limits
 from cuttlebone.service.host import Host
-from cuttlebone.settings import Limits
 from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Json, Signature, parse_type
 from execution.scripts import spin

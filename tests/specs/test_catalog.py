@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cuttlebone.errors import CallerError, OperatorError, ProblemCode
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 from cuttlebone.specs.block_registry import BLOCK_BYTES_MAX
 from cuttlebone.specs.catalog import Catalog, spec_files_in
 from cuttlebone.testing import ScriptedSandbox

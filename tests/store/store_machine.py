@@ -22,9 +22,9 @@ from hypothesis.stateful import (
 
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.job.events import EventKind
-from cuttlebone.job.job import Job, JobFilter, Priority
+from cuttlebone.job.job import Job, JobFilter
 from cuttlebone.job.journal import JournalEntry, JournalPart, digest
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits, Priority
 from cuttlebone.store.jobs import JobStore
 from cuttlebone_abi import Envelope, JobStatus, Json
 from store.store_model import ENVELOPES, Model

@@ -11,7 +11,7 @@ import pytest
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Accounting, Job
 from cuttlebone.job.journal import JournalEntry, JournalPart
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 from cuttlebone.store.jobs import JobStore
 from cuttlebone.store.memory.jobs import MemoryJobStore
 from cuttlebone.store.sqlite import SqliteJobStore

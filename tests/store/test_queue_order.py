@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 
 from cuttlebone.errors import CallerError, ProblemCode
-from cuttlebone.job.job import PRIORITY_LEAD_S, Priority
+from cuttlebone.job.job import PRIORITY_LEAD_S
+from cuttlebone.job_options import Priority
 from cuttlebone.store.jobs import JobStore
 from cuttlebone_abi import JobStatus
 from store.stores import START, accept, claimed, finish, job, of_tenant

@@ -16,9 +16,8 @@ from pydantic_core import ErrorDetails
 
 from cuttlebone.api.pace import body_parts
 from cuttlebone.errors import CallerError, FieldFault, ProblemCode
-from cuttlebone.job.job import Priority, Submission
-from cuttlebone.job.journal import Recording
-from cuttlebone.settings import Limits
+from cuttlebone.job.job import Submission
+from cuttlebone.job_options import Limits, Priority, Recording
 from cuttlebone.text import printable
 from cuttlebone.text.json_values import pointer
 from cuttlebone.text.suggestions import suggestion

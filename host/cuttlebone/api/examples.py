@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 from cuttlebone_abi import Json
 
 JOB_ID: Final = "3f0c6a1e5b7d4c2f9a8e1d0b6c5f4a3e"

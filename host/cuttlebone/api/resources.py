@@ -4,9 +4,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cuttlebone.job.job import Priority
-from cuttlebone.job.journal import Recording
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits, Priority, Recording
 from cuttlebone_abi import Envelope, JobStatus, Json
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.files.paths import UnusablePath, check_text
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 from cuttlebone.text.documents import MalformedDocument, decoded, read_json
 from cuttlebone.text.shape_faults import reason_of
 from cuttlebone_abi import U32, U64, Json, json_path

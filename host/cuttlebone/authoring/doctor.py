@@ -12,11 +12,11 @@ from cuttlebone.authoring.anatomy import Anatomy, Toolchain, read_anatomy, toolc
 from cuttlebone.authoring.mending import mendings_of
 from cuttlebone.authoring.sample import sample_of
 from cuttlebone.errors import BlockRefused, Interrupted, JobError
+from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import Block, GuestLimits, Sandbox
 from cuttlebone.sandbox.block import WASM_PAGE_BYTES
 from cuttlebone.sandbox.contract import OPTIONAL, REQUIRED, contract_faults
 from cuttlebone.sandbox.shape import ModuleShape, read_shape
-from cuttlebone.settings import Limits
 from cuttlebone.text import printable
 from cuttlebone_abi import Fail, Json, MalformedMessage, decode_command, dump_json
 

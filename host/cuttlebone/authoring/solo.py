@@ -16,8 +16,8 @@ from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.execution.worker import NO_USAGE
 from cuttlebone.files import HandleTable
 from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import Guest, GuestAccounting, GuestLimits, Sandbox
-from cuttlebone.settings import Limits
 from cuttlebone.signals import next_wake, on_stop_signal
 from cuttlebone.specs.loading import LoadedSpec, load_spec
 from cuttlebone.specs.spec import SPEC_SUFFIXES, Capabilities, Spec, read_spec

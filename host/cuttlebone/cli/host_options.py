@@ -14,7 +14,8 @@ from pydantic_settings import SettingsError
 from cuttlebone.cli.models import model_file
 from cuttlebone.cli.options import pairs
 from cuttlebone.errors import OperatorError
-from cuttlebone.settings import Isolation, Limits, Settings
+from cuttlebone.job_options import Limits
+from cuttlebone.settings import Isolation, Settings
 
 ModelsOption: TypeAlias = Annotated[
     list[str] | None,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from cuttlebone.errors import CommandError, JobError
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 from cuttlebone_abi import ErrorCode
 
 

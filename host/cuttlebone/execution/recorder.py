@@ -7,13 +7,8 @@ from typing import Final, Protocol
 
 from cuttlebone.commands.infer_many import Parts
 from cuttlebone.errors import JobError
-from cuttlebone.job.journal import (
-    ASKING_THE_MODEL,
-    JournalEntry,
-    JournalPart,
-    Recording,
-    digest,
-)
+from cuttlebone.job.journal import ASKING_THE_MODEL, JournalEntry, JournalPart, digest
+from cuttlebone.job_options import Recording
 from cuttlebone_abi import (
     Answered,
     ErrorCode,

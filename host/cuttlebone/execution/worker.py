@@ -19,7 +19,8 @@ from cuttlebone.execution.running_jobs import RunningJobs
 from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.files import HandleTable
 from cuttlebone.job.events import EventKind
-from cuttlebone.job.job import Accounting, Job, Priority, now
+from cuttlebone.job.job import Accounting, Job, now
+from cuttlebone.job_options import Priority
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.sandbox import Block, Guest, GuestLimits
 from cuttlebone.specs.catalog import Catalog

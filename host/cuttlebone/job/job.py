@@ -4,25 +4,16 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 
-from cuttlebone.job.journal import Recording
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits, Priority, Recording
 from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
 
 TENANT = "local"
 """Whose jobs these are, as long as there are no tokens."""
 
 
-class Priority(StrEnum):
-    """Who goes first in the queue. An older job of lower priority still comes before a new one."""
-
-    INTERACTIVE = "interactive"
-    """Somebody waits for it: as if it had come `PRIORITY_LEAD_S` earlier."""
-    BATCH = "batch"
-
-
 PRIORITY_LEAD_S = 60
+"""How much earlier an interactive job counts as having come."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,22 +7,12 @@ rest in the store.
 
 import hashlib
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 GENERATING: Final = frozenset({"infer", "infer_many"})
 """The commands that cost tokens."""
 ASKING_THE_MODEL: Final = GENERATING | {"count_tokens"}
 """The commands that only a model can answer."""
-
-
-class Recording(StrEnum):
-    """How much of the events a journal keeps."""
-
-    DIGESTS = "digests"
-    """What only a model can answer whole, everything else as digests."""
-    FULL = "full"
-    """Every command and event whole."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.job.job import Job
-from cuttlebone.job.journal import JournalEntry, Recording, digest
-from cuttlebone.settings import Limits
+from cuttlebone.job.journal import JournalEntry, digest
+from cuttlebone.job_options import Limits, Recording
 from cuttlebone_abi import Envelope, JobStatus, Json, MalformedMessage, load_json
 
 _DOCUMENT = ConfigDict(frozen=True, extra="forbid")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Protocol, Self
 
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 
 MEBIBYTE: Final = 1 << 20
 STACK_BYTES_MAX: Final = MEBIBYTE

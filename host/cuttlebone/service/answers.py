@@ -6,7 +6,7 @@ from typing import Protocol
 
 from cuttlebone.inference.progress import Phase
 from cuttlebone.job.job import Job
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 from cuttlebone.specs.block_registry import DIGEST_PREFIX, BlockSummary
 from cuttlebone_abi import Json
 

@@ -16,9 +16,9 @@ from cuttlebone.job.delivery import Delivery
 from cuttlebone.job.events import JobEvent
 from cuttlebone.job.job import Job, JobFilter, QueuePlace, Submission, now
 from cuttlebone.job.recorded_job import RecordedJob, recorded_job
+from cuttlebone.job_options import Limits
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.service.answers import Accepted, ModelDirectory
-from cuttlebone.settings import Limits
 from cuttlebone.specs.catalog import Catalog
 from cuttlebone.store.jobs import JobStore
 from cuttlebone.store.watchers import Watchers

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from cuttlebone.errors import CallerError, OperatorError, ProblemCode
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits
 from cuttlebone.specs.block_registry import Admit
 from cuttlebone.specs.loading import BlockPath, LoadedSpec, files_named, load_spec, no_blocks
 from cuttlebone.specs.spec import SPEC_SUFFIXES, read_spec

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from cuttlebone.errors import BlockRefused, OperatorError
 from cuttlebone.files import Grants
+from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import Block
-from cuttlebone.settings import Limits
 from cuttlebone.specs.block_registry import BLOCK_BYTES_MAX, DIGEST_PREFIX, Admit
 from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone.specs.spec import Spec, read_schema

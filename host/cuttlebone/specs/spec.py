@@ -7,8 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from cuttlebone.errors import OperatorError
-from cuttlebone.job.journal import Recording
-from cuttlebone.settings import Limits
+from cuttlebone.job_options import Limits, Recording
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.text import printable
 from cuttlebone.text.documents import MalformedDocument, decoded

@@ -7,7 +7,7 @@ import pytest
 from cuttlebone.errors import OperatorError
 from cuttlebone.execution.replay.replay import End
 from cuttlebone.execution.watchdog import Watchdog
-from cuttlebone.job.journal import Recording
+from cuttlebone.job_options import Recording
 from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Completed, Json
 from execution.recordings import TEXT, again, again_with_files, changed, record

@@ -8,9 +8,9 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from cuttlebone.job.events import EventKind, JobEvent
-from cuttlebone.job.job import Accounting, Job, Priority
-from cuttlebone.job.journal import JournalEntry, JournalPart, Recording
-from cuttlebone.settings import Limits
+from cuttlebone.job.job import Accounting, Job
+from cuttlebone.job.journal import JournalEntry, JournalPart
+from cuttlebone.job_options import Limits, Priority, Recording
 from cuttlebone_abi import JobStatus, Json, decode_envelope, dump_json, load_json
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
