@@ -13,7 +13,7 @@ from cli.conftest import Cli, Terminal
 from cuttlebone_abi import Json
 
 PAGE = Path(__file__).parents[2] / "docs" / "block-tools.md"
-BROKEN = Path(__file__).parents[1] / "blocks" / "broken"
+BROKEN = Path(__file__).parents[1] / "authoring" / "broken"
 DONE: dict[str, Json] = {"cmd": "done", "result": {"said": "x"}}
 
 
