@@ -1,10 +1,12 @@
 """`cuttlebone demo`: a host process, the real model, the real block."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -81,11 +83,13 @@ def test_a_host_process_ends_with_its_block(specs: Path) -> None:
         client.models()
 
 
-def test_a_host_that_never_answers_is_given_up() -> None:
+def test_a_host_that_never_answers_and_does_nothing_is_given_up() -> None:
     program = (sys.executable, "-c", "import signal; signal.pause()")
     with (
-        pytest.raises(OperatorError, match=r"did not start within 0\.2 seconds: it said nothing"),
-        host_process([], program=program, start_s_max=0.2),
+        pytest.raises(
+            OperatorError, match=r"does not start: .* no processor time; it said nothing"
+        ),
+        host_process([], program=program, look_s=0.1, stalled_s_max=1.0),
     ):
         pass
 
@@ -108,6 +112,34 @@ def test_what_a_host_says_that_is_no_complaint_is_shown_as_it_is() -> None:
         host_process([], program=program),
     ):
         pass
+
+
+SLOW = """
+import sys
+sys.stderr.write("reading the specs\\n")
+sys.stderr.flush()
+sys.stdin = open(sys.argv[-1])  # opens once the test has been told
+sys.stdin.read()
+print('{"url": "http://late"}', flush=True)
+"""
+
+
+def test_a_start_may_take_as_long_as_it_takes_and_is_told_of(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        if len(told) == 3:
+            gate_opened.append(gate.open("w"))
+            gate_opened[0].close()
+
+    gate_opened: list[TextIO] = []
+    program = (sys.executable, "-c", SLOW)
+    with host_process([str(gate)], program=program, tell=tell, look_s=0.2) as url:
+        assert url == "http://late"
+    assert re.fullmatch(r"the host is starting, for \d+ s so far: reading the specs", told[2])
 
 
 def test_the_demo_brings_its_files() -> None:

@@ -26,8 +26,8 @@ def spec_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shipped = (folder / "summarize.yaml").read_text()
     variants = {
         "unserved": shipped.replace("model: smollm2", "model: elsewhere"),
-        "hasty": shipped.replace("time_ms: 300000", "time_ms: 300"),
-        "frugal": shipped.replace("time_ms: 300000", "tokens_out: 20"),
+        "hasty": shipped.replace("time_ms: 3600000", "time_ms: 300"),
+        "frugal": shipped.replace("time_ms: 3600000", "tokens_out: 20"),
     }
     for name, text in variants.items():
         (folder / f"{name}.yaml").write_text(text.replace("name: summarize", f"name: {name}"))

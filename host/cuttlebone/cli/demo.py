@@ -49,7 +49,8 @@ def _demonstrate(*, watched: bool) -> Envelope:
         url = stack.enter_context(
             # The job has ended when the host is told to stop, or nobody wants it any more.
             host_process(
-                ["--specs", str(folder), "--model", f"{ROLE}={DEMO_MODEL}", "--grace-s", "0.1"]
+                ["--specs", str(folder), "--model", f"{ROLE}={DEMO_MODEL}", "--grace-s", "0.1"],
+                tell=write_note if watched else _ignore,
             )
         )
         client = stack.enter_context(Client(url))
@@ -75,6 +76,10 @@ def demo_folder() -> Path:
         if (folder / f"{SPEC}.yaml").is_file():
             return folder
     raise OperatorError(f"the files of the demo are missing from {package}; install it again")
+
+
+def _ignore(_text: str) -> None:
+    """Leave it out: only the envelope is wanted."""
 
 
 def _interrupt() -> None:

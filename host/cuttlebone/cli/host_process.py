@@ -1,7 +1,6 @@
 """A host in a child process, that ends with the command that started it."""
 
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -13,13 +12,13 @@ from typing import IO, Final
 from pydantic import BaseModel, ValidationError
 
 from cuttlebone.errors import OperatorError
+from cuttlebone.starting import LOOK_S, STALLED_S_MAX, await_word
 from cuttlebone.syscalls import bind_to_parent
 
 # -P: a file in the current folder must not stand in for a module of ours.
 PROGRAM: Final = (sys.executable, "-P", "-m", "cuttlebone")
 # Who may be called back is said of a host that serves, and needs a secret that this one has not.
 CALLBACKS_VARIABLE: Final = "CUTTLEBONE_CALLBACK_HOSTS"
-START_S_MAX: Final = 60
 END_S_MAX: Final = 20
 _LOG_BYTES_SHOWN: Final = 4096
 
@@ -43,10 +42,15 @@ def host_process(
     arguments: Sequence[str],
     *,
     program: Sequence[str] = PROGRAM,
-    start_s_max: float = START_S_MAX,
+    tell: Callable[[str], None] = lambda _: None,
+    look_s: float = LOOK_S,
+    stalled_s_max: float = STALLED_S_MAX,
     end_s_max: float = END_S_MAX,
 ) -> Iterator[str]:
     """Run `cuttlebone serve` on a free port; yield its URL once it answers; raise OperatorError.
+
+    A start takes as long as it takes, while the child lives and gets on; every `look_s` seconds
+    `tell` is told how long it has been, and what the child has logged last.
 
     The child is in a session of its own, so that Ctrl-C reaches only this process, which then
     ends the child in its own time: it is told to stop, and killed if it does not. Should this
@@ -64,7 +68,13 @@ def host_process(
             preexec_fn=_bound_to(os.getpid()),  # noqa: PLW1509  # commands that do this have one thread
         )
         try:
-            yield _url(process, log, start_s_max)
+            yield _url(
+                process,
+                log,
+                lambda waited_s: tell(_still_starting(waited_s, _tail(log))),
+                look_s=look_s,
+                stalled_s_max=stalled_s_max,
+            )
         finally:
             _end(process, end_s_max)
 
@@ -81,12 +91,19 @@ def _bound_to(parent: int) -> Callable[[], None] | None:
     return bind
 
 
-def _url(process: subprocess.Popen[bytes], log: IO[bytes], start_s_max: float) -> str:
+def _url(
+    process: subprocess.Popen[bytes],
+    log: IO[bytes],
+    waiting: Callable[[float], None],
+    *,
+    look_s: float,
+    stalled_s_max: float,
+) -> str:
     assert process.stdout is not None  # noqa: S101  # it is a pipe
-    answered, _, _ = select.select([process.stdout], [], [], start_s_max)
-    if not answered:
+    if not await_word(process, process.stdout, waiting, look_s=look_s, stalled_s_max=stalled_s_max):
         raise OperatorError(
-            f"the host did not start within {start_s_max} seconds: {_reason(_tail(log))}"
+            f"the host does not start: for {stalled_s_max:g} seconds it used no processor time; "
+            f"{_reason(_tail(log))}"
         )
     line = process.stdout.readline()
     try:
@@ -111,6 +128,11 @@ def _tail(log: IO[bytes]) -> str:
     end = log.seek(0, 2)
     log.seek(max(0, end - _LOG_BYTES_SHOWN))
     return log.read().decode("utf-8", "replace")
+
+
+def _still_starting(waited_s: float, tail: str) -> str:
+    last = tail.strip().rpartition("\n")[2]
+    return f"the host is starting, for {waited_s:.0f} s so far{last and f': {last}'}"
 
 
 def _reason(tail: str) -> str:

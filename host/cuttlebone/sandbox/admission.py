@@ -13,7 +13,7 @@ from cuttlebone.sandbox.guest import GuestLimits
 from cuttlebone.sandbox.shape import ModuleShape, read_shape
 from cuttlebone_abi import ABI_VERSION, ErrorCode, InvalidSignature, Signature, parse_signature
 
-PROBE_S_MAX: Final = 10.0
+PROBE_S_MAX: Final = 60.0
 """Wall clock for start function, `_initialize`, `cf_abi_version` and `cf_signature` at admission."""
 PROBE_LIMITS: Final = GuestLimits(memory_bytes=1 << 30, cpu_s=1)
 """Processor time tells a loop from a busy machine, but only a guest process has its own."""

@@ -15,8 +15,8 @@ from cuttlebone.errors import OperatorError
 from cuttlebone.sandbox.child import Child
 from cuttlebone.sandbox.lockdown import Layer
 from cuttlebone.sandbox.spawn_request import SpawnRequest
+from cuttlebone.starting import await_word
 
-START_S_MAX: Final = 30.0
 FORK_S_MAX: Final = 60.0
 """A machine that is busy beyond measure may take seconds to fork; this is for one that hangs."""
 DYING_S_MAX: Final = 0.5
@@ -112,21 +112,28 @@ def _start() -> tuple[subprocess.Popen[bytes], socket.socket, dict[Layer, str | 
             start_new_session=True,
             env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
         )
-    ours.settimeout(START_S_MAX)
     try:
-        told = ours.recv(4096).decode()
-    except OSError as error:
-        told = ""
-        _log.warning("no word from the process that forks guests", error=str(error))
-    ours.settimeout(None)
-    if not told:
+        return process, ours, _parsed(_first_word(process, ours))
+    except BaseException:
         ours.close()
         _end(process)
+        raise
+
+
+def _first_word(process: subprocess.Popen[bytes], ours: socket.socket) -> str:
+    """What the zygote says once it is ready; raise OperatorError if it ends or hangs before."""
+
+    def waiting(waited_s: float) -> None:
+        _log.info("the process that forks guests is starting", waited_s=round(waited_s))
+
+    if not await_word(process, ours, waiting):
         raise OperatorError(
-            "guest processes cannot be started here (its errors stand above); "
-            "set `isolation: thread` to run trusted blocks without them"
+            "the process that forks guests hangs in its start, without using any processor time; "
+            "start again, and report it if that happens again"
         )
-    return process, ours, _parsed(told)
+    if told := ours.recv(4096).decode():
+        return told
+    raise OperatorError("the process that forks guests ended in its start; its errors stand above")
 
 
 def _parsed(told: str) -> dict[Layer, str | None]:
