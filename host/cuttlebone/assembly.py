@@ -12,6 +12,8 @@ from typing import Protocol
 from cuttlebone.callbacks.opening import open_callbacks
 from cuttlebone.endpoints.local import ResidentModels, ServedModel
 from cuttlebone.endpoints.memory import ModelMemory
+from cuttlebone.execution.admission import Admission
+from cuttlebone.execution.ending import JobEnding
 from cuttlebone.execution.housekeeping import Housekeeper, recover
 from cuttlebone.execution.queue import JobQueue
 from cuttlebone.execution.running_jobs import RunningJobs
@@ -110,6 +112,7 @@ def _running(
         tenant_running_max=settings.tenant_jobs_running_max,
     )
     watchers, watchdog, running = Watchers(), Watchdog(), RunningJobs()
+    ending = JobEnding(store, watchers, running, metrics)
     worker = Worker(
         queue=queue,
         store=store,
@@ -119,20 +122,18 @@ def _running(
         watchers=watchers,
         watchdog=watchdog,
         running=running,
+        ending=ending,
         journal_bytes_max=settings.journal_bytes_max,
-        metrics=metrics,
     )
     threads = JobThreads(worker, count=settings.jobs_running_max)
     directory = _Directory(models)
     jobs = JobService(
         catalog=catalog,
         store=store,
-        queue=queue,
+        admission=Admission(catalog, queue, callbacks.policy, metrics),
+        ending=ending,
         watchers=watchers,
-        running=running,
         models=directory,
-        callbacks=callbacks.policy,
-        metrics=metrics,
         tenant_running_max=settings.tenant_jobs_running_max,
     )
     layers = {str(layer): missing for layer, missing in modules.layers.items()}
@@ -140,10 +141,10 @@ def _running(
         jobs, SpecService(catalog, blocks), HostStatus(directory, metrics, layers), settings
     )
     watch_figures(metrics, store, models)
-    housekeeper = Housekeeper(store, watchers, ttl_s=settings.jobs_kept_s, metrics=metrics)
+    housekeeper = Housekeeper(store, ending, ttl_s=settings.jobs_kept_s)
     with ExitStack() as stack:
         catalog.refresh()
-        recover(store, attempts_max=settings.attempts_max)
+        recover(store, ending, attempts_max=settings.attempts_max)
         models.start()
         stack.callback(models.stop)
         watchdog.start()

@@ -1,7 +1,8 @@
 """Refusals: each problem code with its status, from a request that provokes it."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +17,8 @@ from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.api.problems import KINDS
 from cuttlebone.errors import ProblemCode, StoreUnavailable
 from cuttlebone.job.events import JobEvent
-from cuttlebone.job.job import Submission
+from cuttlebone.job.job import Admitted, Submission
 from cuttlebone.metrics import HostMetrics
-from cuttlebone.service.answers import Accepted
 from cuttlebone.service.host import Host
 from cuttlebone.service.host_status import HostStatus
 from cuttlebone.service.job_service import JobService
@@ -238,13 +238,13 @@ class KeepsNothing(JobService):
         """Take everything else from a service that works."""
         vars(self).update(vars(whole))
 
-    def accept(
+    def admit(
         self,
         submission: Submission,  # noqa: ARG002  # it keeps nothing, whatever is asked
         *,
         idempotency_key: str | None = None,  # noqa: ARG002  # it keeps nothing, whatever is asked
         tenant_waiting_max: int | None = None,  # noqa: ARG002  # it keeps nothing, whatever is asked
-    ) -> Callable[[], Accepted]:
+    ) -> Future[Admitted]:
         raise StoreUnavailable("database or disk is full")
 
 

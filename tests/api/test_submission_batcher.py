@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,7 @@ from cuttlebone.access.callers import LOCAL
 from cuttlebone.api.bodies import SubmissionBody
 from cuttlebone.api.submission_batcher import GROUP_MAX, GROUPS_AT_ONCE, SubmissionBatcher
 from cuttlebone.errors import CallerError, OperatorError, ProblemCode
-from cuttlebone.job.job import JobFilter, Submission
-from cuttlebone.service.answers import Accepted
+from cuttlebone.job.job import Admitted, JobFilter, Submission
 from cuttlebone.service.job_service import JobService
 from cuttlebone.settings import Settings
 from hosts import scripted_host
@@ -37,16 +37,16 @@ class Gated(JobService):
         assert self.go_on.wait(BOUND_S), "the test never let it go on"
         super().refresh()
 
-    def accept(
+    def admit(
         self,
         submission: Submission,
         *,
         idempotency_key: str | None = None,
         tenant_waiting_max: int | None = None,
-    ) -> Callable[[], Accepted]:
+    ) -> Future[Admitted]:
         if submission.spec == "broken":
             raise OperatorError("nobody can run this")
-        return super().accept(
+        return super().admit(
             submission, idempotency_key=idempotency_key, tenant_waiting_max=tenant_waiting_max
         )
 

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from cuttlebone.execution.ending import JobEnding
 from cuttlebone.execution.housekeeping import Housekeeper
+from cuttlebone.execution.running_jobs import RunningJobs
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Job, now
+from cuttlebone.metrics import HostMetrics
 from cuttlebone.store.jobs import JobStore
 from cuttlebone.store.memory.jobs import MemoryJobStore
 from cuttlebone.store.sqlite import SqliteJobStore
@@ -43,9 +46,8 @@ class Clock:
 
 @contextmanager
 def kept(store: JobStore, clock: Clock) -> Iterator[None]:
-    keeper = Housekeeper(
-        store, Watchers(), ttl_s=DAY_S, clock=clock, round_s=0.001, sweep_every_s=0
-    )
+    ending = JobEnding(store, Watchers(), RunningJobs(), HostMetrics())
+    keeper = Housekeeper(store, ending, ttl_s=DAY_S, clock=clock, round_s=0.001, sweep_every_s=0)
     keeper.start()
     try:
         clock.wait_for_rounds()

@@ -12,7 +12,7 @@ from fastapi import Response
 from cuttlebone.access import Caller, Quotas
 from cuttlebone.api.bodies import SubmissionBody
 from cuttlebone.api.views import job_answer, job_path
-from cuttlebone.service.answers import Accepted
+from cuttlebone.job.job import Admitted
 from cuttlebone.service.job_service import JobService
 
 GROUPS_AT_ONCE: Final = 2
@@ -51,7 +51,7 @@ class SubmissionBatcher:
         job_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> Response:
-        """Accept a job and answer with it; raise as `JobService.accept` and `Quotas` do."""
+        """Accept a job and answer with it; raise as `JobService.admit` and `Quotas` do."""
         begin = partial(self._begin, caller, body, job_id, idempotency_key)
         answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._waiting.append((begin, answer))
@@ -98,18 +98,18 @@ class SubmissionBatcher:
         self, caller: Caller, body: SubmissionBody, job_id: str | None, idempotency_key: str | None
     ) -> _Finish:
         self._quotas.check_stored(caller, self._jobs.stored_bytes)
-        coming = self._jobs.accept(
+        coming = self._jobs.admit(
             body.submission(tenant=caller.tenant, job_id=job_id),
             idempotency_key=idempotency_key,
             tenant_waiting_max=self._quotas.waiting_max(caller),
         )
-        return lambda: self._answer(coming())
+        return lambda: self._answer(coming.result())
 
-    def _answer(self, accepted: Accepted) -> Response:
-        headers = {"Location": job_path(accepted.job.id)}
-        if accepted.replayed:
+    def _answer(self, admitted: Admitted) -> Response:
+        headers = {"Location": job_path(admitted.job.id)}
+        if admitted.replayed:
             headers["Idempotent-Replayed"] = "true"
-        return job_answer(self._jobs, accepted.job, status=202, headers=headers)
+        return job_answer(self._jobs, admitted.job, status=202, headers=headers)
 
 
 def _tried(act: Callable[[], T]) -> T | Exception:

@@ -11,9 +11,9 @@ from typing import Final
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import EventSink, JobScope, Model
 from cuttlebone.errors import JobError
+from cuttlebone.execution.ending import NO_USAGE
 from cuttlebone.execution.runner import failure_of, run_job
 from cuttlebone.execution.watchdog import Watchdog
-from cuttlebone.execution.worker import NO_USAGE
 from cuttlebone.files import HandleTable
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.job_options import Limits

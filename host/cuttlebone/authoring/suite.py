@@ -10,7 +10,7 @@ from cuttlebone.authoring.comparison import Outcome, difference, recorded
 from cuttlebone.authoring.folder import BlockFolder
 from cuttlebone.authoring.trial import run_case
 from cuttlebone.errors import CallerError, OperatorError
-from cuttlebone.execution.worker import NO_USAGE
+from cuttlebone.execution.ending import NO_USAGE
 from cuttlebone.sandbox import Sandbox
 from cuttlebone.settings import Isolation, Settings
 from cuttlebone_abi import Failed, Failure

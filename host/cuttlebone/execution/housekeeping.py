@@ -10,25 +10,19 @@ from typing import Final
 import structlog
 
 from cuttlebone.errors import JobError, OperatorError, StoreUnavailable
-from cuttlebone.execution.worker import ended_while_queued
+from cuttlebone.execution.ending import EXPIRED, JobEnding
 from cuttlebone.job.job import now
-from cuttlebone.metrics import HostMetrics
 from cuttlebone.store.jobs import JobStore
-from cuttlebone.store.watchers import Watchers
 from cuttlebone_abi import ErrorCode
 
 ROUND_S: Final = 0.5
 """A job that expires does so at most this late."""
 SWEEP_EVERY_S: Final = 60.0
 
-EXPIRED: Final = JobError(
-    ErrorCode.TIMEOUT, "expires_in_s: the job waited longer than its submitter allowed"
-)
-
 _log = structlog.get_logger(__name__)
 
 
-def recover(store: JobStore, *, attempts_max: int) -> None:
+def recover(store: JobStore, ending: JobEnding, *, attempts_max: int) -> None:
     """Queue again what ran when the last host died, and end what has died with it too often.
 
     Raises OperatorError if the store cannot be written.
@@ -49,9 +43,7 @@ def recover(store: JobStore, *, attempts_max: int) -> None:
             "its operator should look into the log before the job is submitted again",
         )
         _log.error("job ended, the host died with it too often", job=job.id, crashes=job.crashes)
-        store.finish(
-            job.id, attempt=job.attempt, envelope=ended_while_queued(cause), accounting=None
-        )
+        ending.end_waiting(job, cause)
 
 
 class Housekeeper:
@@ -63,10 +55,9 @@ class Housekeeper:
     def __init__(
         self,
         store: JobStore,
-        watchers: Watchers,
+        ending: JobEnding,
         *,
         ttl_s: int,
-        metrics: HostMetrics | None = None,
         clock: Callable[[], datetime] = now,
         round_s: float = ROUND_S,
         sweep_every_s: float = SWEEP_EVERY_S,
@@ -75,9 +66,8 @@ class Housekeeper:
         self._clock = clock
         self._round_s = round_s
         self._sweep_every_s = sweep_every_s
-        self._metrics = metrics or HostMetrics()
         self._store = store
-        self._watchers = watchers
+        self._ending = ending
         self._ttl_s = ttl_s
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="housekeeper", daemon=True)
@@ -105,10 +95,7 @@ class Housekeeper:
     def expire(self) -> None:
         """End the queued jobs whose time to start is over."""
         for job in self._store.expired(self._clock()):
-            envelope = ended_while_queued(EXPIRED)
-            if self._store.finish(job.id, attempt=job.attempt, envelope=envelope, accounting=None):
-                self._metrics.job_ended(job.spec, envelope.status)
-            self._watchers.wake(job.id)
+            self._ending.end_waiting(job, EXPIRED)
 
     def sweep(self) -> None:
         """Wipe the finished jobs whose time to live is over."""

@@ -27,14 +27,14 @@ class JobQueue:
         self._accepting = 0
         self._closed = False
 
-    def put(
+    def enqueue(
         self,
         job: Job,
         *,
         idempotency_key: str | None = None,
         tenant_waiting_max: int | None = None,
     ) -> Future[Job]:
-        """Accept a job soon: the future gives it, or the one that the same request made before.
+        """Put a job into the queue soon: the future gives it, or the one that the same request made before.
 
         It may raise as that of `JobStore.accept` does. Raises CallerError `stopping` once the
         queue is closed.

@@ -13,13 +13,13 @@ from cuttlebone.commands.infer import AskVerdict, carry_out_infer
 from cuttlebone.commands.infer_many import carry_out_infer_many
 from cuttlebone.commands.scope import JobScope
 from cuttlebone.errors import BlockRefused, CommandError, Interrupted, JobError
+from cuttlebone.execution.ending import stopped
 from cuttlebone.execution.recorder import CarriedOut, StepJournal, unrecorded
 from cuttlebone.job.journal import JournalEntry
 from cuttlebone.sandbox import Guest
 from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone_abi import (
     Answered,
-    Cancelled,
     Close,
     Completed,
     CountTokens,
@@ -228,14 +228,6 @@ def internal_fault(job: str) -> Failure:
         code=ErrorCode.INTERNAL,
         message=f"a fault of the host; its log has the details under {reference}",
     )
-
-
-def stopped(cause: JobError, usage: Usage) -> Envelope:
-    """The envelope of a job that was ended from outside."""
-    failure = Failure(code=cause.code, message=cause.message)
-    if cause.code is ErrorCode.CANCELLED:
-        return Cancelled(error=failure, usage=usage)
-    return Failed(error=failure, usage=usage)
 
 
 def _usage(scope: JobScope) -> Usage:

@@ -3,7 +3,8 @@
 import threading
 import time
 
-from cuttlebone.execution.worker import STOPPING, Worker, ended_while_queued
+from cuttlebone.execution.ending import STOPPING
+from cuttlebone.execution.worker import Worker
 from cuttlebone.job.job import JobFilter
 from cuttlebone_abi import JobStatus
 
@@ -46,10 +47,4 @@ class JobThreads:
         queued = JobFilter(status=JobStatus.QUEUED, limit=_BATCH)
         while jobs := self._worker.store.find(queued):
             for job in jobs:
-                self._worker.store.finish(
-                    job.id,
-                    attempt=job.attempt,
-                    envelope=ended_while_queued(STOPPING),
-                    accounting=None,
-                )
-                self._worker.watchers.wake(job.id)
+                self._worker.ending.end_waiting(job, STOPPING)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
@@ -10,29 +10,24 @@ import structlog
 
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import Generator, JobScope, Model
-from cuttlebone.errors import CallerError, JobError, StoreUnavailable
+from cuttlebone.errors import CallerError, StoreUnavailable
+from cuttlebone.execution.ending import CANCELLED, NO_USAGE, STOPPING, JobEnding
 from cuttlebone.execution.event_log import EventLog
 from cuttlebone.execution.queue import JobQueue
 from cuttlebone.execution.recorder import Recorder
-from cuttlebone.execution.runner import GUEST_FAULTS, failure_of, internal_fault, run_job, stopped
+from cuttlebone.execution.runner import GUEST_FAULTS, failure_of, internal_fault, run_job
 from cuttlebone.execution.running_jobs import RunningJobs
 from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.files import HandleTable
 from cuttlebone.job.events import EventKind
-from cuttlebone.job.job import Accounting, Job, now
+from cuttlebone.job.job import Accounting, Job
 from cuttlebone.job_options import Priority
-from cuttlebone.metrics import HostMetrics
 from cuttlebone.sandbox import Block, Guest, GuestLimits
 from cuttlebone.specs.catalog import Catalog
 from cuttlebone.specs.loading import LoadedSpec
 from cuttlebone.store.jobs import JobStore
 from cuttlebone.store.watchers import Watchers
-from cuttlebone_abi import Envelope, ErrorCode, Failed, Failure, Usage
-
-CANCELLED = JobError(ErrorCode.CANCELLED, "cancelled by request")
-STOPPING = JobError(ErrorCode.CANCELLED, "cancelled: the host is stopping")
-
-NO_USAGE = Usage(tokens_in=0, tokens_out=0, duration_ms=0, model="")
+from cuttlebone_abi import Envelope, ErrorCode, Failed, Failure
 
 OpenGuest = Callable[[Block, GuestLimits], Guest]
 
@@ -58,8 +53,8 @@ class Worker:
     watchers: Watchers
     watchdog: Watchdog
     running: RunningJobs
+    ending: JobEnding
     journal_bytes_max: int
-    metrics: HostMetrics = field(default_factory=HostMetrics)
 
     def run(self) -> None:
         """Take jobs until the queue is closed."""
@@ -79,24 +74,9 @@ class Worker:
         envelope, accounting = self._run_one(job, budget)
         if budget.end is STOPPING and self.store.durable:
             self.store.release(job)  # the next start goes on with it
-        elif self.store.finish(
-            job.id, attempt=job.attempt, envelope=envelope, accounting=accounting
-        ):
-            self._count(job, envelope, accounting)
-        self.watchers.wake(job.id)
-        _log.info("job ended", job=job.id, spec=job.spec, status=envelope.status)
-
-    def _count(self, job: Job, envelope: Envelope, accounting: Accounting | None) -> None:
-        if accounting is None or job.started_at is None:
-            self.metrics.job_ended(job.spec, envelope.status)
-            return
-        self.metrics.job_ended(
-            job.spec,
-            envelope.status,
-            queued_s=accounting.queue_ms / 1000,
-            running_s=(now() - job.started_at).total_seconds(),
-            guest_s=accounting.guest_ms / 1000,
-        )
+            self.watchers.wake(job.id)
+        else:
+            self.ending.end(job, envelope, accounting)
 
     def _run_one(self, job: Job, budget: Budget) -> tuple[Envelope, Accounting | None]:
         with self.running.track(job.id, budget), self.watchdog.watch(budget):
@@ -160,11 +140,6 @@ class Worker:
             budget=budget,
             interactive=job.priority is Priority.INTERACTIVE,
         )
-
-
-def ended_while_queued(cause: JobError) -> Envelope:
-    """The envelope of a job that is ended while it waits."""
-    return stopped(cause, NO_USAGE)
 
 
 def _never_ran(failure: Failure) -> Envelope:

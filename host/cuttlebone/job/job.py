@@ -129,6 +129,15 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Admitted:
+    """What became of a submission."""
+
+    job: Job
+    replayed: bool
+    """The same request made this job before."""
+
+
+@dataclass(frozen=True, slots=True)
 class JobFilter:
     """Which jobs a listing shows, newest first.
 

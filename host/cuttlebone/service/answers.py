@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cuttlebone.inference.progress import Phase
-from cuttlebone.job.job import Job
 from cuttlebone.job_options import Limits
 from cuttlebone.specs.block_registry import DIGEST_PREFIX, BlockSummary
 from cuttlebone_abi import Json
@@ -38,15 +37,6 @@ class Readiness:
     def ready(self) -> bool:
         """Whether there is no reason against it."""
         return not self.reasons
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """What became of a submission."""
-
-    job: Job
-    replayed: bool
-    """The same request made this job before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,24 @@
 """The job service: all that anybody may ask of the jobs of a host."""
 
-import uuid
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from datetime import timedelta
 from typing import Final
 
-from cuttlebone.callbacks.policy import CallbackPolicy
 from cuttlebone.errors import RETRY_SOON_S, CallerError, ProblemCode
-from cuttlebone.execution.queue import JobQueue
-from cuttlebone.execution.running_jobs import RunningJobs
-from cuttlebone.execution.worker import CANCELLED, ended_while_queued
+from cuttlebone.execution.admission import Admission
+from cuttlebone.execution.ending import JobEnding
 from cuttlebone.inference.progress import Phase
 from cuttlebone.job.delivery import Delivery
 from cuttlebone.job.events import JobEvent
-from cuttlebone.job.job import Job, JobFilter, QueuePlace, Submission, now
+from cuttlebone.job.job import Admitted, Job, JobFilter, QueuePlace, Submission
 from cuttlebone.job.recorded_job import RecordedJob, recorded_job
-from cuttlebone.job_options import Limits
-from cuttlebone.metrics import HostMetrics
-from cuttlebone.service.answers import Accepted, ModelDirectory
+from cuttlebone.service.answers import ModelDirectory
 from cuttlebone.specs.catalog import Catalog
 from cuttlebone.store.jobs import JobStore
 from cuttlebone.store.watchers import Watchers
 from cuttlebone.text import printable
-from cuttlebone_abi import JobStatus, dump_json
+from cuttlebone_abi import JobStatus
 
 EVENTS_READ_MAX: Final = 1_000
 """Events that one read of an event log returns at most."""
@@ -37,80 +32,40 @@ class JobService:
         *,
         catalog: Catalog,
         store: JobStore,
-        queue: JobQueue,
+        admission: Admission,
+        ending: JobEnding,
         watchers: Watchers,
-        running: RunningJobs,
         models: ModelDirectory,
-        callbacks: CallbackPolicy,
-        metrics: HostMetrics,
         tenant_running_max: int | None = None,
     ) -> None:
-        self._callbacks = callbacks
-        self._metrics = metrics
         self._catalog = catalog
         self._store = store
-        self._queue = queue
+        self._admission = admission
+        self._ending = ending
         self._watchers = watchers
-        self._running = running
         self._models = models
         self._tenant_running_max = tenant_running_max
 
     def submit(self, submission: Submission, *, idempotency_key: str | None = None) -> Job:
-        """Accept a job and return it; raises as `accept` does."""
+        """Accept a job and return it; raises as `admit` does."""
         self.refresh()
-        return self.accept(submission, idempotency_key=idempotency_key)().job
+        return self.admit(submission, idempotency_key=idempotency_key).result().job
 
     def refresh(self) -> None:
         """See which specs there are now; raise OperatorError without a folder of specs."""
         self._catalog.refresh()
 
-    def accept(
+    def admit(
         self,
         submission: Submission,
         *,
         idempotency_key: str | None = None,
         tenant_waiting_max: int | None = None,
-    ) -> Callable[[], Accepted]:
-        """Check a submission and begin to accept its job, or to find the one of the same request before.
-
-        The specs are those that `refresh` saw last. What is returned waits until the job is
-        durable, so that many can be on their way at once. Both raise
-        CallerError: unknown_spec, spec_unusable, schema_validation_failed, invalid_body for a
-        callback that is not allowed, queue_full, quota_exceeded, idempotency_mismatch, job_exists,
-        stopping; and StoreUnavailable.
-        """
-        loaded = self._catalog.get(submission.spec)
-        loaded.io_schemas.check_input(submission.input, f"the spec `{loaded.spec.name}`")
-        if submission.callback_url is not None:
-            self._callbacks.target(submission.callback_url)
-        moment, waits_s = now(), submission.expires_in_s
-        written_input = dump_json(submission.input)
-        job = Job(
-            id=submission.job_id or uuid.uuid4().hex,
-            spec=loaded.spec.name,
-            input=written_input,
-            limits=_narrowed(loaded.limits, submission.limits),
-            labels=dict(submission.labels),
-            created_at=moment,
-            tenant=submission.tenant,
-            priority=submission.priority,
-            ttl_s=submission.ttl_s,
-            expires_at=None if waits_s is None else moment + timedelta(seconds=waits_s),
-            recording=submission.record or loaded.spec.record,
-            callback_url=submission.callback_url,
-            request_sha256=submission.digest(written_input),
+    ) -> Future[Admitted]:
+        """Begin to accept a job, under the specs that `refresh` saw last; see `Admission.admit`."""
+        return self._admission.admit(
+            submission, idempotency_key=idempotency_key, tenant_waiting_max=tenant_waiting_max
         )
-        coming = self._queue.put(
-            job, idempotency_key=idempotency_key, tenant_waiting_max=tenant_waiting_max
-        )
-
-        def accepted() -> Accepted:
-            kept = coming.result()
-            if kept is job:
-                self._metrics.job_accepted(job.spec)
-            return Accepted(kept, replayed=kept is not job)
-
-        return accepted
 
     def get(self, job_id: str, *, tenant: str | None = None) -> Job:
         """Return a job as it stands; raise CallerError `unknown_job`.
@@ -140,16 +95,7 @@ class JobService:
 
     def cancel(self, job_id: str) -> Job:
         """Ask for the end of a job; one that is final already stays as it is. Idempotent."""
-        job = self._store.request_cancel(self.get(job_id).id)
-        if job is None or job.status.final:
-            return self.get(job_id)
-        if job.status is JobStatus.QUEUED:
-            # If a job thread claims it meanwhile, its attempt is another one and this does nothing.
-            envelope = ended_while_queued(CANCELLED)
-            if self._store.finish(job_id, attempt=job.attempt, envelope=envelope, accounting=None):
-                self._metrics.job_ended(job.spec, envelope.status)
-        self._running.stop(job_id, CANCELLED)
-        self._watchers.wake(job_id)
+        self._ending.cancel(self.get(job_id).id)
         return self.get(job_id)
 
     def forget(self, job_id: str) -> None:
@@ -202,7 +148,3 @@ class JobService:
             if model.role == role and model.state is not Phase.READY:
                 return f"a free job thread, and the model `{role}`, which is {model.state}"
         return "a free job thread"
-
-
-def _narrowed(limits: Limits, request: Limits | None) -> Limits:
-    return limits if request is None else limits.narrowed(request)

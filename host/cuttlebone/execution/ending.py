@@ -1,0 +1,88 @@
+"""Ends jobs: the envelope of one that was stopped, and the one place where any job is finished, counted and told."""
+
+from typing import Final
+
+import structlog
+
+from cuttlebone.errors import JobError
+from cuttlebone.execution.running_jobs import RunningJobs
+from cuttlebone.job.job import Accounting, Job, now
+from cuttlebone.metrics import HostMetrics
+from cuttlebone.store.jobs import JobStore
+from cuttlebone.store.watchers import Watchers
+from cuttlebone_abi import Cancelled, Envelope, ErrorCode, Failed, Failure, JobStatus, Usage
+
+CANCELLED: Final = JobError(ErrorCode.CANCELLED, "cancelled by request")
+STOPPING: Final = JobError(ErrorCode.CANCELLED, "cancelled: the host is stopping")
+EXPIRED: Final = JobError(
+    ErrorCode.TIMEOUT, "expires_in_s: the job waited longer than its submitter allowed"
+)
+
+NO_USAGE: Final = Usage(tokens_in=0, tokens_out=0, duration_ms=0, model="")
+"""That of a job which never ran."""
+
+_log = structlog.get_logger(__name__)
+
+
+def stopped(cause: JobError, usage: Usage) -> Envelope:
+    """The envelope of a job that was ended from outside."""
+    failure = Failure(code=cause.code, message=cause.message)
+    if cause.code is ErrorCode.CANCELLED:
+        return Cancelled(error=failure, usage=usage)
+    return Failed(error=failure, usage=usage)
+
+
+class JobEnding:
+    """Ends the jobs of a host, each once. Any thread may use it.
+
+    Whoever finds the end, the store decides by comparing the attempt whose end it is; that one is
+    counted and logged.
+    """
+
+    def __init__(
+        self, store: JobStore, watchers: Watchers, running: RunningJobs, metrics: HostMetrics
+    ) -> None:
+        self._store = store
+        self._watchers = watchers
+        self._running = running
+        self._metrics = metrics
+
+    def end(self, job: Job, envelope: Envelope, accounting: Accounting | None = None) -> bool:
+        """Make this attempt final and tell its watchers; False if it is over already.
+
+        Raises StoreUnavailable as `JobStore.finish` does.
+        """
+        ended = self._store.finish(
+            job.id, attempt=job.attempt, envelope=envelope, accounting=accounting
+        )
+        if ended:
+            self._count(job, envelope, accounting)
+            _log.info("job ended", job=job.id, spec=job.spec, status=envelope.status)
+        self._watchers.wake(job.id)
+        return ended
+
+    def end_waiting(self, job: Job, cause: JobError) -> bool:
+        """End a job that waits; False, and nothing done, if it was started meanwhile."""
+        return self.end(job, stopped(cause, NO_USAGE))
+
+    def cancel(self, job_id: str) -> None:
+        """Ask for the end of a job; one that is final already stays as it is. Idempotent."""
+        job = self._store.request_cancel(job_id)
+        if job is None or job.status.final:
+            return
+        if job.status is JobStatus.QUEUED:
+            self.end_waiting(job, CANCELLED)
+        self._running.stop(job_id, CANCELLED)
+        self._watchers.wake(job_id)
+
+    def _count(self, job: Job, envelope: Envelope, accounting: Accounting | None) -> None:
+        if accounting is None or job.started_at is None:
+            self._metrics.job_ended(job.spec, envelope.status)
+            return
+        self._metrics.job_ended(
+            job.spec,
+            envelope.status,
+            queued_s=accounting.queue_ms / 1000,
+            running_s=(now() - job.started_at).total_seconds(),
+            guest_s=accounting.guest_ms / 1000,
+        )
