@@ -4,14 +4,16 @@ Unknown fields are ignored, so that a newer guest runs on an older host. The fie
 the six original commands (`infer`, `open`, `slice`, `emit`, `done`, `fail`) never change.
 """
 
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Final, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
-from cuttlebone_abi.scalars import U32, U64, Json, Number
+from cuttlebone_abi.scalars import U32, U64, Json, Number, OptionalList
 
 STOP_STRINGS_MAX = 16
 STOP_STRING_BYTES_MAX = 256
+
+_SOME: Final[Json] = {"type": "array", "minItems": 1}
 
 
 class Message(BaseModel):
@@ -40,7 +42,7 @@ class InferRequest(BaseModel):
         json_schema_extra={
             "oneOf": [
                 {"required": ["prompt"], "properties": {"prompt": {"type": "string"}}},
-                {"required": ["messages"], "properties": {"messages": {"type": "array"}}},
+                {"required": ["messages"], "properties": {"messages": _SOME}},
             ]
         },
     )
@@ -48,7 +50,7 @@ class InferRequest(BaseModel):
     prompt: str | None = None
     """One user turn, put through the chat template of the model, or sent as is with `raw`."""
     raw: StrictBool = False
-    messages: tuple[Message, ...] | None = None
+    messages: OptionalList[Message] = None
     """A whole conversation, instead of `prompt`."""
     max_tokens: U32
     temperature: Annotated[Number, Field(ge=0)] | None = None
@@ -60,7 +62,7 @@ class InferRequest(BaseModel):
     stop: Annotated[tuple[str, ...], Field(max_length=STOP_STRINGS_MAX)] = ()
     json_schema: Json = None
     grammar: str | None = None
-    images: tuple[U32, ...] | None = None
+    images: OptionalList[U32] = None
 
     @model_validator(mode="after")
     def _one_source_of_text(self) -> Self:
@@ -91,7 +93,7 @@ class CountTokens(_Command):
         json_schema_extra={
             "oneOf": [
                 {"required": ["text"], "properties": {"text": {"type": "string"}}},
-                {"required": ["messages"], "properties": {"messages": {"type": "array"}}},
+                {"required": ["messages"], "properties": {"messages": _SOME}},
             ]
         }
     )
@@ -99,7 +101,7 @@ class CountTokens(_Command):
     cmd: Literal["count_tokens"]
     text: str | None = None
     """Counted as plain text, without a template."""
-    messages: tuple[Message, ...] | None = None
+    messages: OptionalList[Message] = None
     """Counted as the prompt that they would make."""
 
     @model_validator(mode="after")

@@ -137,6 +137,6 @@ def test_the_prompts_of_a_job_that_somebody_waits_for_go_first(
     assert scope.model is not None
 
     asked = InferRequest(prompt="count", max_tokens=1)
-    request = generation_request(asked, scope, scope.model, asks_verdict=False)
+    request = generation_request(asked, scope, scope.model, tokens_left=1, asks_verdict=False)
 
     assert request.interactive is interactive

@@ -5,18 +5,20 @@ from typing import Any
 import pytest
 
 from commands.infer_bench import Bench, failure
+from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone_abi import ErrorCode
+
+U32_MAX = (1 << 32) - 1
 
 
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [
         ({"prompt": "x", "max_tokens": 0}, ErrorCode.INVALID_ARGUMENT, "at least 1"),
-        ({"prompt": "x", "max_tokens": 2000}, ErrorCode.INVALID_ARGUMENT, "at most 1024"),
-        ({"prompt": "x" * 190}, ErrorCode.CONTEXT_OVERFLOW, "200"),
+        ({"prompt": "x" * 200}, ErrorCode.CONTEXT_OVERFLOW, "200"),
         ({"prompt": "x", "images": [1]}, ErrorCode.UNSUPPORTED, "`images`"),
         ({"prompt": "x", "temperature": -1}, ErrorCode.WASM_TRAP, "$.temperature"),
-        ({"messages": []}, ErrorCode.INVALID_ARGUMENT, "message"),
+        ({"messages": []}, ErrorCode.WASM_TRAP, "either `prompt` or `messages`"),
     ],
 )
 def test_what_cannot_be_generated_is_refused_at_no_cost(
@@ -30,7 +32,7 @@ def test_what_cannot_be_generated_is_refused_at_no_cost(
 
 
 def test_a_refusal_may_be_an_event(bench: Bench) -> None:
-    bench.run({"prompt": "x" * 190, "on_error": "event"})
+    bench.run({"prompt": "x" * 200, "on_error": "event"})
 
     assert bench.events[0]["code"] == "context_overflow"
 
@@ -53,10 +55,33 @@ def test_a_generation_that_fits_into_what_is_left_is_not_disturbed(bench: Bench)
     assert bench.run({"prompt": "count"}, bench.scope(tokens_out=6)).status == "completed"
 
 
-def test_a_limit_of_tokens_ends_the_job_even_if_the_guest_wants_an_event(bench: Bench) -> None:
-    command = {"prompt": "count", "on_error": "event"}
+@pytest.mark.parametrize(
+    ("prompt", "limits", "allowed", "tokens_out"),
+    [
+        ("count", {"tokens_out": 3}, 1024, 3),
+        ("count", {}, 2, 2),
+        ("x" * 196, {}, 1024, 1),
+    ],
+    ids=["of the job", "of the spec", "of the context"],
+)
+def test_max_tokens_is_lowered_to_the_room(
+    bench: Bench, prompt: str, limits: dict[str, int], allowed: int, tokens_out: int
+) -> None:
+    scope = bench.scope(defaults=InferDefaults(max_tokens_max=allowed), **limits)
+    envelope = bench.run({"prompt": prompt, "max_tokens": U32_MAX}, scope)
 
-    assert bench.run(command, bench.scope(tokens_out=3)).status == "failed"
+    assert envelope.status == "completed"
+    assert (bench.events[0]["finish"], envelope.usage.tokens_out) == ("length", tokens_out)
+
+
+def test_without_a_token_left_the_next_infer_ends_the_job_even_if_the_guest_wants_an_event(
+    bench: Bench,
+) -> None:
+    command = {"prompt": "count", "on_error": "event"}
+    envelope = bench.run(command, bench.scope(tokens_out=3), times=2)
+
+    assert failure(envelope)[0] == ErrorCode.LIMIT_EXCEEDED
+    assert bench.events[0]["finish"] == "length"
 
 
 def test_prompt_tokens_are_limited_over_all_generations(bench: Bench) -> None:

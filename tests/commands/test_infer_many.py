@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from commands.deaf import Deaf
 from cuttlebone.commands.budget import Budget
-from cuttlebone.commands.infer_many import REQUESTS_MAX
+from cuttlebone.commands.infer_many import REQUESTS_MAX, shared_out
 from cuttlebone.commands.scope import JobScope, Model
 from cuttlebone.errors import JobError, OperatorError
 from cuttlebone.execution.runner import run_job
@@ -163,11 +165,31 @@ def test_requests_count_as_generations_of_the_job(thread: InferenceThread, grant
 def test_the_jobs_tokens_bound_all_requests_together(
     thread: InferenceThread, grants: Grants
 ) -> None:
-    _, envelope = run(many("story", "story", max_tokens=31), scope(thread, grants, tokens_out=40))
+    job = scope(thread, grants, tokens_out=40)
+    event, envelope = run(many("story", "count", "story", max_tokens=31), job)
+
+    found = [(result["finish"], result["tokens_out"]) for result in event["results"]]
+    assert found == [("length", 14), ("eos", 4), ("length", 13)]
+    assert isinstance(envelope, Completed)
+
+
+def test_without_a_token_for_each_the_job_ends(thread: InferenceThread, grants: Grants) -> None:
+    _, envelope = run(many("story", "count", "story"), scope(thread, grants, tokens_out=2))
 
     assert isinstance(envelope, Failed)
     assert envelope.error.code == ErrorCode.LIMIT_EXCEEDED
     assert "tokens_out" in envelope.error.message
+
+
+@given(st.lists(st.integers(0, 50), max_size=9), st.integers(0, 200))
+def test_what_is_left_is_shared_out_whole_and_fairly(wanted: list[int], left: int) -> None:
+    shares = shared_out(wanted, left)
+
+    assert sum(shares) == min(left, sum(wanted))
+    most = max(shares, default=0)
+    assert all(
+        share == want or share >= most - 1 for share, want in zip(shares, wanted, strict=True)
+    )
 
 
 def test_a_cancelled_job_ends_all_its_generations(

@@ -43,8 +43,8 @@ def test_the_token_that_begins_a_text_is_put_in_front_once() -> None:
     assert PromptMaker(BeginningModel()).tokens(raw) == (300, ord("a"))
 
 
-def test_a_prompt_that_fills_the_context_to_the_last_token_is_accepted() -> None:
+def test_a_prompt_that_leaves_one_token_of_the_context_is_accepted_for_one() -> None:
     maker = PromptMaker(FakeModel(context_tokens=10))
-    assert len(maker.tokens(GenerationRequest("j", "t", None, "x" * 9, 1))) == 9
-    with pytest.raises(CommandError, match="9 tokens and max_tokens is 2"):
-        maker.tokens(GenerationRequest("j", "t", None, "x" * 9, 2))
+    assert maker.prepare(GenerationRequest("j", "t", None, "x" * 9, 7)).max_tokens == 1
+    with pytest.raises(CommandError, match="10 tokens and leaves no room"):
+        maker.tokens(GenerationRequest("j", "t", None, "x" * 10, 1))

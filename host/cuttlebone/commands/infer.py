@@ -18,7 +18,7 @@ from cuttlebone.generation.request import (
 )
 from cuttlebone.generation.ticket import Generation
 from cuttlebone.text import printable
-from cuttlebone_abi import ErrorCode, Finish, Infer, InferDone, InferRequest, Message
+from cuttlebone_abi import ErrorCode, Infer, InferDone, InferRequest, Message
 
 AskVerdict = Callable[[str], bool]
 """Asks the guest whether to stop after a piece of text."""
@@ -32,7 +32,13 @@ def carry_out_infer(command: Infer, scope: JobScope, verdict: AskVerdict | None)
     `verdict` is None for a guest that does not want to see its tokens.
     """
     model = granted_model(scope, "infer")
-    request = generation_request(command, scope, model, asks_verdict=verdict is not None)
+    request = generation_request(
+        command,
+        scope,
+        model,
+        tokens_left=scope.budget.tokens_out_left,
+        asks_verdict=verdict is not None,
+    )
     scope.budget.spend_infer_call()
     generation = model.generator.submit(request)
     tell_if_loading(scope, model)
@@ -51,8 +57,6 @@ def carry_out_infer(command: Infer, scope: JobScope, verdict: AskVerdict | None)
         scope.decode_s += generation.decode_s
         scope.infer_s += scope.budget.elapsed_s - started
     scope.budget.check()
-    if finished.finish is Finish.LENGTH and request.max_tokens < command.max_tokens:
-        raise scope.budget.tokens_out_exceeded()
     scope.tokens_cached += finished.tokens_cached
     return InferDone(**asdict(finished))
 
@@ -109,12 +113,15 @@ def generation_request(
     scope: JobScope,
     model: Model,
     *,
+    tokens_left: int,
     asks_verdict: bool,
     number: int | None = None,
 ) -> GenerationRequest:
     """What the model is asked for; raise CommandError, or JobError if no token is left to generate.
 
-    `number` tells the requests of one command apart, so that each has a seed of its own.
+    `max_tokens` is an upper bound: it is lowered to what the spec allows and to `tokens_left`, which
+    the job may still spend on this request. `number` tells the requests of one command apart, so
+    that each has a seed of its own.
     """
     for field in _NOT_SERVED:
         if getattr(command, field) is not None:
@@ -123,20 +130,14 @@ def generation_request(
             )
     if command.max_tokens < 1:
         raise CommandError(ErrorCode.INVALID_ARGUMENT, "infer: `max_tokens` must be at least 1")
-    if command.max_tokens > model.defaults.max_tokens_max:
-        raise CommandError(
-            ErrorCode.INVALID_ARGUMENT,
-            f"infer: `max_tokens` is {command.max_tokens}, but the spec allows at most "
-            f"{model.defaults.max_tokens_max} (`infer.max_tokens_max`)",
-        )
-    if scope.budget.tokens_out_left < 1:
+    if tokens_left < 1:
         raise scope.budget.tokens_out_exceeded()
     return GenerationRequest(
         job=scope.job,
         tenant=scope.tenant,
         turns=_turns(command),
         raw_prompt=command.prompt if command.raw else None,
-        max_tokens=min(command.max_tokens, scope.budget.tokens_out_left),
+        max_tokens=min(command.max_tokens, model.defaults.max_tokens_max, tokens_left),
         sampling=_sampling(command, scope, model, number),
         stop=command.stop,
         asks_verdict=asks_verdict,

@@ -1,6 +1,6 @@
 """`infer_many`: generations side by side, each with a result or a fault of its own."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Final, Protocol, assert_never
 
@@ -12,7 +12,6 @@ from cuttlebone.generation.ticket import Generation
 from cuttlebone_abi import (
     ErrorCode,
     Failure,
-    Finish,
     InferFault,
     InferMany,
     InferManyDone,
@@ -58,9 +57,21 @@ def carry_out_infer_many(command: InferMany, scope: JobScope, parts: Parts) -> I
         together.charge()
         scope.infer_s += scope.budget.elapsed_s - started
     scope.budget.check()
-    if scope.budget.tokens_out_left < 0:
-        raise scope.budget.tokens_out_exceeded()
     return InferManyDone(results=together.results)
+
+
+def shared_out(wanted: Sequence[int], left: int) -> Sequence[int]:
+    """What each may spend of `left`: what it wants, or, where that is too much, no less than another.
+
+    Settled beforehand, so that no text depends on which generation is the first to need its tokens.
+    """
+    shares = [0] * len(wanted)
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    for place, number in enumerate(order):
+        fair = -(-left // (len(order) - place))
+        shares[number] = min(wanted[number], fair)
+        left -= shares[number]
+    return shares
 
 
 class _Together:
@@ -95,10 +106,13 @@ class _Together:
         """Submit what has no result yet; what is refused has its fault for a result."""
         for _ in self._parts.recalled:
             self._scope.budget.spend_infer_call()
-        for number in range(len(self._requests)):
+        allowed = self._model.defaults.max_tokens_max
+        wanted = [min(request.max_tokens, allowed) for request in self._requests]
+        shares = shared_out(wanted, self._scope.budget.tokens_out_left)
+        for number, share in enumerate(shares):
             if number not in self._results:
                 try:
-                    self._generations[number] = self._submitted(number)
+                    self._generations[number] = self._submitted(number, share)
                 except CommandError as error:
                     self._results[number] = _fault(error.code, error.message)
         self._under_way.update(self._generations)
@@ -124,7 +138,7 @@ class _Together:
             next(iter(self._under_way.values())).next(timeout_s=LOOK_S)
             ended = [number for number, one in self._under_way.items() if one.ended]
             for number in ended:
-                self._results[number] = self._result(number, self._under_way.pop(number))
+                self._results[number] = self._result(self._under_way.pop(number))
             if self._under_way:
                 self._keep(ended)
             self._check_spent()
@@ -143,9 +157,14 @@ class _Together:
             self._scope.prefill_s += one.prefill_s
             self._scope.decode_s += one.decode_s
 
-    def _submitted(self, number: int) -> Generation:
+    def _submitted(self, number: int, share: int) -> Generation:
         request = generation_request(
-            self._requests[number], self._scope, self._model, asks_verdict=False, number=number
+            self._requests[number],
+            self._scope,
+            self._model,
+            tokens_left=share,
+            asks_verdict=False,
+            number=number,
         )
         self._scope.budget.spend_infer_call()
         generation = self._model.generator.submit(request)
@@ -162,17 +181,11 @@ class _Together:
         budget, generations = self._scope.budget, self._generations.values()
         budget.check()
         budget.check_tokens_in(sum(one.tokens_in for one in generations))
-        if sum(one.tokens_out for one in generations) > budget.tokens_out_left:
-            raise budget.tokens_out_exceeded()
 
-    def _result(self, number: int, generation: Generation) -> InferResult | InferFault:
+    def _result(self, generation: Generation) -> InferResult | InferFault:
         outcome = _outcome(generation)
         match outcome:
             case Finished():
-                # Cut by what the job may spend and not by what was asked for: that is the job's end.
-                asked = self._requests[number].max_tokens
-                if outcome.finish is Finish.LENGTH and outcome.tokens_out < asked:
-                    raise self._scope.budget.tokens_out_exceeded()
                 self._scope.tokens_cached += outcome.tokens_cached
                 return InferResult(**asdict(outcome))
             case FailedGeneration(code, message):

@@ -20,6 +20,8 @@ class Prepared:
 
     prompt: tuple[Token, ...]
     form: CompiledConstraint | None
+    max_tokens: int
+    """Tokens to generate, at most: what was asked for, or the room that the prompt leaves."""
 
 
 class TokenCounter(Protocol):
@@ -58,22 +60,22 @@ class PromptMaker:
         """Do what can be done ahead; raises CommandError if the request cannot be served."""
         prompt = self.tokens(request)
         constraint = request.constraint
-        return Prepared(prompt, self._model.compile(constraint) if constraint else None)
+        form = self._model.compile(constraint) if constraint else None
+        return Prepared(prompt, form, min(request.max_tokens, self.context_tokens - len(prompt)))
 
     def tokens(self, request: GenerationRequest) -> tuple[Token, ...]:
-        """The prompt of a request; raises CommandError if it makes none, or none that fits."""
+        """The prompt of a request; raises CommandError if it makes none, or one that leaves no room."""
         self._check_bytes(request)
         tokens = self._tokenise(self._parts(request))
         if not tokens:
             raise CommandError(
                 ErrorCode.INVALID_ARGUMENT, "the prompt is empty: there is nothing to go on from"
             )
-        context = self._model.info.context_tokens
-        if len(tokens) + request.max_tokens > context:
+        if len(tokens) >= self.context_tokens:
             raise CommandError(
                 ErrorCode.CONTEXT_OVERFLOW,
-                f"the prompt has {len(tokens)} tokens and max_tokens is {request.max_tokens}, "
-                f"together more than the {context} tokens of the model's context",
+                f"the prompt has {len(tokens)} tokens and leaves no room for an answer in the "
+                f"{self.context_tokens} tokens of the model's context",
             )
         return tuple(tokens)
 

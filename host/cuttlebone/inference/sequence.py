@@ -39,6 +39,7 @@ class LiveSequence:
     generation: Generation
     prompt: tuple[Token, ...]
     form: CompiledConstraint | None
+    max_tokens: int
     answer: AnswerText
     scheduled: bool = True
     """Whether the scheduler knows it."""
@@ -66,15 +67,15 @@ class LiveSequence:
     def of(cls, generation: Generation, prepared: Prepared) -> "LiveSequence":
         """Begin a sequence for a generation."""
         request = generation.request
-        answer = AnswerText(request.max_tokens, request.stop)
-        return cls(generation, prepared.prompt, prepared.form, answer)
+        answer = AnswerText(prepared.max_tokens, request.stop)
+        return cls(generation, prepared.prompt, prepared.form, prepared.max_tokens, answer)
 
     @property
     def demand(self) -> Demand:
         """What it needs of the batch and the memory."""
         request = self.generation.request
         return Demand(
-            request.job, request.tenant, request.interactive, self.prompt, request.max_tokens
+            request.job, request.tenant, request.interactive, self.prompt, self.max_tokens
         )
 
     def decode_run(self) -> Run | None:
