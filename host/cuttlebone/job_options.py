@@ -1,5 +1,6 @@
 """What may be said of a job besides its spec and its input: pure values, which host and client share."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Final, Self
 
@@ -33,8 +34,8 @@ class Limits(BaseModel):
     """Nesting of one command."""
     handles: Positive = 64
     """Files open at once."""
-    window_bytes: Positive = MEBIBYTE
-    """One slice; a wider one is cut to this."""
+    window_bytes: Positive = 16 * MEBIBYTE
+    """One slice. No more than `memory_bytes` of the same job, which has to hold it."""
     list_entries: Positive = 1_000
     """Entries in one answer to `list`; the guest asks again for more."""
     events: Positive = 10_000
@@ -54,13 +55,18 @@ class Limits(BaseModel):
             name: _lower(value, getattr(self, name))
             for name, value in stated.model_dump(exclude_unset=True).items()
         }
-        return self.model_copy(update=lower)
+        return self._with(lower)
 
     def bounded(self, maximum: "Limits") -> Self:
         """The lower of both for every field."""
         ceiling = maximum.model_dump()
         lower = {name: _lower(value, ceiling[name]) for name, value in self.model_dump().items()}
-        return self.model_copy(update=lower)
+        return self._with(lower)
+
+    def _with(self, lower: Mapping[str, int | None]) -> Self:
+        changed = self.model_copy(update=lower)
+        window_bytes = min(changed.window_bytes, changed.memory_bytes)
+        return changed.model_copy(update={"window_bytes": window_bytes})
 
 
 def _lower(one: int | None, other: int | None) -> int | None:
@@ -77,7 +83,7 @@ LIMITS_MAX: Final = Limits(
     command_bytes=8 * MEBIBYTE,
     json_depth=128,
     handles=1024,
-    window_bytes=8 * MEBIBYTE,
+    window_bytes=64 * MEBIBYTE,
     list_entries=10_000,
     events=1_000_000,
     event_bytes=256 * MEBIBYTE,

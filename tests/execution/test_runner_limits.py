@@ -6,7 +6,6 @@ import pytest
 
 from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import (
-    Completed,
     ErrorCode,
     Json,
 )
@@ -62,15 +61,13 @@ def test_handles_are_limited(scope_of: ScopeOf, tmp_path: Path) -> None:
     assert (code, "2" in message) == (ErrorCode.LIMIT_EXCEEDED, True)
 
 
-def test_windows_are_cut_to_their_limit(scope_of: ScopeOf, tmp_path: Path) -> None:
+def test_a_window_over_its_limit_is_never_cut_in_silence(scope_of: ScopeOf, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x" * 100)
 
     def script(_guest: ScriptedGuest, _value: Json) -> Commands:
         yield {"cmd": "open", "path": "a"}
-        event = yield {"cmd": "slice", "handle": 1, "offset": 0, "len": 100}
-        yield {"cmd": "done", "result": len(event["text"])}
+        yield {"cmd": "slice", "handle": 1, "offset": 0, "len": 100}
 
-    envelope = run(script, scope_of, window_bytes=10)
+    code, message = failure(run(script, scope_of, window_bytes=10))
 
-    assert isinstance(envelope, Completed)
-    assert envelope.result == 10
+    assert (code, message.split(":")[0]) == (ErrorCode.LIMIT_EXCEEDED, "window_bytes")

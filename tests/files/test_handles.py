@@ -97,10 +97,14 @@ def test_one_file_more_than_allowed_is_refused_until_one_is_closed(table: Handle
     assert table.open("docs/a.txt").handle == HANDLES_MAX + 1
 
 
-def test_a_slice_is_cut_to_the_largest_window(place: Place, table: HandleTable) -> None:
+def test_a_slice_over_the_largest_window_is_refused(place: Place, table: HandleTable) -> None:
     (place.docs / "long").write_text("x" * 100)
     handle = table.open("docs/long").handle
-    assert table.slice(handle, 90 - 16, 1 << 63, replace_invalid=False) == Window("x" * 16, 90)
+    error = refused(lambda: table.slice(handle, 0, 1 << 63, replace_invalid=False))
+
+    assert (error.code, error.message[:13]) == (ErrorCode.LIMIT_EXCEEDED, "window_bytes:")
+    rest = table.slice(handle, 100 - WINDOW_BYTES_MAX, 1 << 63, replace_invalid=False)
+    assert rest == Window("x" * WINDOW_BYTES_MAX, 100)
 
 
 def test_a_walk_by_slices_gives_the_file_as_it_is(place: Place, table: HandleTable) -> None:
@@ -224,11 +228,14 @@ def test_bytes_are_read_as_they_are_whatever_they_are(place: Place, table: Handl
     assert table.slice_bytes(handle, 3, 0) == b""
 
 
-def test_a_window_of_bytes_is_cut_to_the_widest(place: Place, table: HandleTable) -> None:
+def test_a_window_of_bytes_over_the_widest_is_refused(place: Place, table: HandleTable) -> None:
     (place.docs / "long").write_bytes(b"x" * 100)
     handle = table.open("docs/long").handle
 
-    assert len(table.slice_bytes(handle, 0, 2**64 - 1)) == WINDOW_BYTES_MAX
+    error = refused(lambda: table.slice_bytes(handle, 0, WINDOW_BYTES_MAX + 1))
+
+    assert (error.code, error.message[:13]) == (ErrorCode.LIMIT_EXCEEDED, "window_bytes:")
+    assert len(table.slice_bytes(handle, 0, WINDOW_BYTES_MAX)) == WINDOW_BYTES_MAX
 
 
 def test_bytes_past_the_end_are_an_invalid_argument(table: HandleTable) -> None:

@@ -100,9 +100,14 @@ class TestTableOfSlicing:
     def test_no_length_past_the_end_is_refused_all_the_same(self, *, replace: bool) -> None:
         assert refusal(EURO, 6, 0, replace=replace).code is ErrorCode.INVALID_ARGUMENT
 
-    def test_a_wide_window_is_cut_to_the_maximum(self, *, replace: bool) -> None:
-        assert window(b"abcdef", 0, 1 << 63, window_bytes_max=4, replace=replace) == Window(
-            "abcd", 4
+    def test_a_window_that_the_maximum_would_cut_is_refused(self, *, replace: bool) -> None:
+        with pytest.raises(CommandError, match=r"window_bytes: 9 bytes .* at most 4 ") as refused:
+            window(b"abcdef", 0, 9, window_bytes_max=4, replace=replace)
+        assert refused.value.code is ErrorCode.LIMIT_EXCEEDED
+
+    def test_a_wide_window_that_the_end_cuts_is_read(self, *, replace: bool) -> None:
+        assert window(b"abcdef", 2, 1 << 63, window_bytes_max=4, replace=replace) == Window(
+            "cdef", 6
         )
 
     @pytest.mark.parametrize("length", [2, 3])

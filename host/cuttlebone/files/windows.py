@@ -48,8 +48,9 @@ def read_window(
 ) -> Window:
     """Read the text of at most `length` bytes at `offset` of a file of `size` bytes.
 
-    Raises CommandError: `invalid_argument` for an offset past the end or inside a character and
-    for a window narrower than the part at `offset`; `not_text` for a byte at `offset` that is not
+    Raises CommandError: `limit_exceeded` if `length` passes `window_bytes_max` and the file has more
+    there; `invalid_argument` for an offset past the end or inside a character and for a window
+    narrower than the part at `offset`; `not_text` for a byte at `offset` that is not
     UTF-8. With `replace_invalid` a window may start anywhere and its text is that of the bytes
     from `offset` on, each maximal invalid part as one U+FFFD.
     """
@@ -68,19 +69,31 @@ def read_window(
 def read_bytes(
     pread: Pread, size: int, offset: int, length: int, *, window_bytes_max: int
 ) -> bytes:
-    """Read at most `length` bytes at `offset`; raise CommandError for an offset past the end."""
+    """Read at most `length` bytes at `offset`; raise CommandError for an offset past the end.
+
+    `limit_exceeded` if `length` passes `window_bytes_max` and the file has more there.
+    """
     width = _width(size, offset, length, window_bytes_max)
     return pread(width, offset) if width else b""
 
 
 def _width(size: int, offset: int, length: int, window_bytes_max: int) -> int:
-    """How many bytes a window has; raise CommandError for an offset past the end."""
+    """How many bytes a window has; raise CommandError for what `read_bytes` names."""
     if offset > size:
         raise CommandError(
             ErrorCode.INVALID_ARGUMENT,
             f"offset {offset} lies past the end of the file, which has {size} bytes",
         )
-    return min(length, window_bytes_max, size - offset)
+    width = min(length, size - offset)
+    # Never cut to the limit: a block that asks for a whole file would take its beginning for it.
+    if width > window_bytes_max:
+        raise CommandError(
+            ErrorCode.LIMIT_EXCEEDED,
+            f"window_bytes: {length} bytes were asked for and the file has {size - offset} more at "
+            f"offset {offset}, but at most {window_bytes_max} are read at once; walk by `next_offset`, "
+            "or raise `limits.window_bytes` in the spec (at most `limits.memory_bytes`)",
+        )
+    return width
 
 
 def _decode(data: bytes, *, at_end: bool, replace_invalid: bool) -> tuple[str, int]:
