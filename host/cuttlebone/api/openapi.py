@@ -9,10 +9,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from cuttlebone.api.bodies import SubmissionBody
-from cuttlebone.api.examples import EVENTS, SUBMISSIONS, WASM
-from cuttlebone.api.problem_examples import PROBLEM_DETAILS, PROBLEM_INSTANCE
-from cuttlebone.api.problems import KINDS, MEDIA_TYPE, Problem, problem_of
+from cuttlebone.api.openapi_examples import read_examples
+from cuttlebone.api.problems import KINDS, MEDIA_TYPE, problem_of
 from cuttlebone.errors import CallerError, ProblemCode
+from cuttlebone.http_types import Problem
 from cuttlebone_abi import Json, dump_json, load_json
 
 Described: TypeAlias = dict[str, Any]
@@ -57,6 +57,8 @@ _TOKEN: Final = {
     "description": "Needed where the host has tokens; `cuttlebone token add` makes one.",
 }
 
+_PROBLEM_DETAILS: Final = read_examples("problems")
+_PROBLEM_INSTANCE: Final = "/v1/jobs"
 _JOB_ID: Final = {"job_id": "$response.body#/id"}
 
 _TAGS: Final = (
@@ -97,9 +99,9 @@ def nothing(description: str, *, headers: tuple[str, ...] = ()) -> Described:
     }
 
 
-def text_answer(description: str, example: str) -> Described:
+def text_answer(description: str, examples: Mapping[str, Json]) -> Described:
     """Describe an answer that is plain text."""
-    content = {"schema": {"type": "string"}, "examples": _named({"text": example})}
+    content = {"schema": {"type": "string"}, "examples": _named(examples)}
     return {"description": description, "content": {"text/plain": content}}
 
 
@@ -107,7 +109,7 @@ def event_answer() -> Described:
     """Describe a stream of events."""
     return {
         "description": "A snapshot of the job, then its events.",
-        "content": {"text/event-stream": {"examples": _named({"events": EVENTS})}},
+        "content": {"text/event-stream": {"examples": _named(read_examples("event_stream"))}},
     }
 
 
@@ -115,7 +117,7 @@ def problems(*codes: ProblemCode, guarded: bool = True) -> dict[int | str, Descr
     """Describe the refusals of a route, by status; those that every route has are added."""
     by_status: dict[int | str, dict[str, Json]] = {}
     for code in dict.fromkeys((*codes, *_EVERYWHERE, *(_GUARDED if guarded else ()))):
-        example = problem_of(CallerError(code, PROBLEM_DETAILS[code]), PROBLEM_INSTANCE)
+        example = problem_of(CallerError(code, _PROBLEM_DETAILS[code]), _PROBLEM_INSTANCE)
         by_status.setdefault(KINDS[code].status, {})[code] = example.model_dump(mode="json")
     described = {
         status: _refusal("; ".join(one["title"] for one in examples.values()) + ".", examples)
@@ -132,7 +134,7 @@ def submission_request() -> Described:
             "content": {
                 "application/json": {
                     "schema": _reference(SubmissionBody),
-                    "examples": _named(SUBMISSIONS),
+                    "examples": _named(read_examples("submissions")),
                 }
             },
         }
@@ -147,7 +149,7 @@ def block_request(media_type: str) -> Described:
             "content": {
                 media_type: {
                     "schema": {"type": "string", "format": "binary"},
-                    "examples": _named({"module": WASM}),
+                    "examples": _named(read_examples("wasm_module")),
                 }
             },
         }
