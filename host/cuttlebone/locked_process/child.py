@@ -1,4 +1,4 @@
-"""One guest process, seen from the host: ask it, kill it, learn how it ended."""
+"""One locked process, seen from the host: ask it, kill it, learn how it ended."""
 
 import os
 import signal
@@ -7,12 +7,11 @@ import threading
 from contextlib import suppress
 from typing import Final
 
-from cuttlebone.sandbox.frames import (
+from cuttlebone.locked_process.frames import (
     EXIT_STATUS,
     BrokenFrame,
-    ProcessReply,
-    Request,
-    receive_answer,
+    Reply,
+    receive_reply,
     send_request,
 )
 
@@ -41,19 +40,19 @@ class Child:
         self._killed = False
         self._lock = threading.Lock()
 
-    def ask(self, request: Request, payload: bytes, *, payload_bytes_max: int) -> ProcessReply:
-        """Send one request and wait for its answer; raise ChildDied."""
+    def ask(self, request: int, payload: bytes, *, payload_bytes_max: int) -> Reply:
+        """Send one request, of its program's enum, and wait for the reply; raise ChildDied."""
         try:
             send_request(self._connection, request, payload)
-            answer = receive_answer(self._connection, payload_bytes_max=payload_bytes_max)
+            reply = receive_reply(self._connection, payload_bytes_max=payload_bytes_max)
         except OSError:
-            answer = None
+            reply = None
         except BrokenFrame as error:
             self.kill()
             raise ChildDied(f"it sent {error}") from None
-        if answer is None:
+        if reply is None:
             raise self._death()
-        return answer
+        return reply
 
     def kill(self) -> None:
         """End the process now; whoever waits for it is told at once."""

@@ -1,4 +1,4 @@
-"""Takes from this process whatever a guest does not need, layer by layer, without root.
+"""Takes from this process whatever a program does not need, layer by layer, without root.
 
 Each layer holds by itself; together they leave memory, time and one socket. What the kernel does not
 offer is reported, never passed over in silence.
@@ -11,13 +11,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from cuttlebone.sandbox.landlock import forbid_files_and_network
-from cuttlebone.sandbox.seccomp import allow_only
+from cuttlebone.locked_process.landlock import forbid_files_and_network
+from cuttlebone.locked_process.seccomp import allow_only
 from cuttlebone.syscalls import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, process_control
 
 DESCRIPTORS_MAX: Final = 32
 
-# What Python and wasmtime call once everything is imported: memory, locks, signal stack, the one
+# What Python and a native library call once everything is imported: memory, locks, signal stack, the one
 # socket, and the way out. No call that opens, creates, executes or addresses another process.
 ALLOWED_CALLS: Final = (
     "read",
@@ -41,12 +41,12 @@ ALLOWED_CALLS: Final = (
     "exit_group",
 )
 
-# A new engine asks whether standard error is a terminal, and takes no for an answer.
+# Some libraries ask whether standard error is a terminal, and take no for an answer.
 FAILING_CALLS: Final = ("ioctl",)
 
 
 class Layer(StrEnum):
-    """One thing that holds a guest process, besides wasm itself."""
+    """One thing that holds a locked process."""
 
     PROCESS = "process"
     RLIMITS = "rlimits"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.sandbox.landlock import forbid_files_and_network, landlock_version
-from cuttlebone.sandbox.lockdown import (
+from cuttlebone.locked_process.landlock import forbid_files_and_network, landlock_version
+from cuttlebone.locked_process.lockdown import (
     ALLOWED_CALLS,
     FAILING_CALLS,
     Layer,
@@ -22,7 +22,7 @@ from cuttlebone.sandbox.lockdown import (
     limit_resources,
     lock_down,
 )
-from cuttlebone.sandbox.seccomp import allow_only
+from cuttlebone.locked_process.seccomp import allow_only
 from cuttlebone.syscalls import system_call
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")

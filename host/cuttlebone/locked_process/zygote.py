@@ -1,8 +1,8 @@
-"""The process that forks every guest process: it has imported everything and holds nothing.
+"""The process that forks locked processes: it has imported everything and holds nothing.
 
-Started as `python -m cuttlebone.sandbox.zygote DESCRIPTOR` in a session of its own. It reads orders
-from that socket, and ends when the socket closes, that is with the host, however the host ends.
-It is the parent of all guest processes: it waits for them and reports how they ended.
+Started as `python -m cuttlebone.locked_process.zygote DESCRIPTOR PROGRAM...` in a session of its own. It
+reads spawn requests from that socket, and ends when the socket closes, that is with the host, however
+the host ends. It is the parent of its locked processes: it waits for them and reports how they ended.
 """
 
 import gc
@@ -12,43 +12,44 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from cuttlebone.sandbox.frames import EXIT_STATUS
-from cuttlebone.sandbox.lockdown import ProcessLimits, lock_down
-from cuttlebone.sandbox.priority import PriorityKeeper
-from cuttlebone.sandbox.spawn_request import SpawnRequest
-from cuttlebone.sandbox.warm_up import Equipment, equip, warm_up
-from cuttlebone.sandbox.worker import SPAWN_REQUEST_BYTES_MAX, become_worker
+from cuttlebone.locked_process.frames import EXIT_STATUS
+from cuttlebone.locked_process.lockdown import ProcessLimits, lock_down
+from cuttlebone.locked_process.priority import Demoter
+from cuttlebone.locked_process.program import Program, load_program
+from cuttlebone.locked_process.spawn_request import MESSAGE_BYTES_MAX, SpawnRequest
+from cuttlebone.locked_process.worker import become_worker
 
 SPARES_MAX: Final = 2
-"""Processes that wait for an order."""
+"""Processes that wait for a request."""
 _PAUSE_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Spare:
-    """A process that was forked ahead and waits at `orders` for what to do."""
+    """A process that was forked ahead and waits at the other end of `inbox` for what to do."""
 
     process: int
-    orders: socket.socket
+    inbox: socket.socket
 
 
 class Zygote:
-    """Forks ahead of orders, so that no job waits for a fork. Owned by the only thread of its process.
+    """Forks ahead of requests, so that no job waits for a fork. Owned by the only thread of its process.
 
     Invariant: each child that was not waited for yet is either one of `_spares` or has a socket in
     `_status` that its end will be reported to.
     """
 
-    def __init__(self, orders: socket.socket, equipment: Equipment) -> None:
-        self._orders = orders
-        self._equipment = equipment
+    def __init__(self, inbox: socket.socket, programs: Mapping[str, Program]) -> None:
+        self._inbox = inbox
+        self._programs = programs
         self._spares: list[Spare] = []
         self._status: dict[int, socket.socket] = {}
-        self._priorities = PriorityKeeper()
+        self._demoter = Demoter()
 
     def run(self) -> None:
         """Serve until the host hangs up."""
@@ -58,7 +59,7 @@ class Zygote:
         signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         with selectors.DefaultSelector() as ready:
-            ready.register(self._orders, selectors.EVENT_READ)
+            ready.register(self._inbox, selectors.EVENT_READ)
             ready.register(woken, selectors.EVENT_READ)
             while self._serve(ready, woken):
                 pass
@@ -68,7 +69,7 @@ class Zygote:
         """Do what there is to do; False when the host has hung up."""
         # Forking ahead is for when there is nothing else to do.
         missing = len(self._spares) < SPARES_MAX
-        sleep_s = 0 if missing else self._priorities.next_look_s
+        sleep_s = 0 if missing else self._demoter.next_look_s
         sources = [key.fileobj for key, _ in ready.select(sleep_s)]
         if woken in sources:
             with suppress(BlockingIOError):
@@ -76,36 +77,38 @@ class Zygote:
             self._wait_for_children()
         if missing and not sources:
             self._fork_ahead()
-        self._priorities.look()
-        return self._orders not in sources or self._take_order()
+        self._demoter.look()
+        return self._inbox not in sources or self._take_request()
 
-    def _take_order(self) -> bool:
-        message, descriptors, _, _ = socket.recv_fds(self._orders, SPAWN_REQUEST_BYTES_MAX, 3)
+    def _take_request(self) -> bool:
+        message, descriptors, _, _ = socket.recv_fds(self._inbox, MESSAGE_BYTES_MAX, 3)
         if not message:
             return False
-        connection, module, status = descriptors
+        connection, content, status = descriptors
         told = socket.socket(fileno=status)
         try:
-            self._carry_out(message, connection, module, told)
+            self._hand_over(message, connection, content, told)
         except OSError as error:
             # No process can be had now. The host learns it from the socket that closes.
-            print(f"no guest process: {error}", file=sys.stderr)  # noqa: T201  # there is no log here
+            print(f"no locked process: {error}", file=sys.stderr)  # noqa: T201  # there is no log here
             told.close()
         os.close(connection)
-        os.close(module)
+        os.close(content)
         return True
 
-    def _carry_out(self, message: bytes, connection: int, module: int, told: socket.socket) -> None:
+    def _hand_over(
+        self, message: bytes, connection: int, content: int, told: socket.socket
+    ) -> None:
         spare = self._spares.pop() if self._spares else self._fork()
         self._status[spare.process] = told
         # It was not waited for yet, so its number is still its own, even if it has died.
         handle = os.pidfd_open(spare.process)
-        with suppress(OSError), spare.orders:  # its end, or the host's, is noticed elsewhere
+        with suppress(OSError), spare.inbox:  # its end, or the host's, is noticed elsewhere
             socket.send_fds(told, [b"p"], [handle])
-            socket.send_fds(spare.orders, [message], [connection, module])
+            socket.send_fds(spare.inbox, [message], [connection, content])
         os.close(handle)
-        if SpawnRequest.model_validate_json(message).lowers_priority:
-            self._priorities.watch(spare.process)
+        if SpawnRequest.unpack(message).lowers_priority:
+            self._demoter.watch(spare.process)
 
     def _fork_ahead(self) -> None:
         try:
@@ -122,7 +125,7 @@ class Zygote:
             if child == 0:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                become_worker(theirs.fileno(), zygote, self._equipment)
+                become_worker(theirs.fileno(), zygote, self._programs)
         return Spare(child, ours)
 
     def _wait_for_children(self) -> None:
@@ -130,13 +133,13 @@ class Zygote:
             child, how = os.waitpid(-1, os.WNOHANG)
             if child == 0:
                 return
-            self._priorities.forget(child)
+            self._demoter.forget(child)
             if (told := self._status.pop(child, None)) is not None:
                 with told, suppress(OSError):
                     told.send(EXIT_STATUS.pack(how))
             for spare in [one for one in self._spares if one.process == child]:
                 self._spares.remove(spare)
-                spare.orders.close()
+                spare.inbox.close()
 
 
 def report_layers() -> str:
@@ -158,15 +161,14 @@ def report_layers() -> str:
 
 
 def main() -> NoReturn:
-    """Warm up, tell the host what holds here, serve."""
-    orders = socket.socket(fileno=int(sys.argv[1]))
-    equipment = equip()
-    warm_up(equipment)
+    """Load the programs, tell the host what holds here, serve."""
+    inbox = socket.socket(fileno=int(sys.argv[1]))
+    programs = {name: load_program(name) for name in sys.argv[2:]}
     # Objects that exist now are never collected again: looking at them would copy their pages.
     gc.collect()
     gc.freeze()
-    orders.send(report_layers().encode())
-    Zygote(orders, equipment).run()
+    inbox.send(report_layers().encode())
+    Zygote(inbox, programs).run()
     sys.exit(0)
 
 

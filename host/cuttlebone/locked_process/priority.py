@@ -1,19 +1,19 @@
-"""Guests that compute for long give way to everything else, the host's answers and inference first."""
+"""Processes that compute for long give way to everything else, the host's answers and inference first."""
 
 import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-GIVES_WAY_AFTER_S: Final = 0.5
-"""Processor time that a guest has at the host's own priority; few jobs ever use it up."""
+DEMOTED_AFTER_S: Final = 0.5
+"""Processor time that a process has at the host's own priority; few jobs ever use it up."""
 LOOK_EVERY_S: Final = 0.25
 _LOWEST: Final = 19
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 
 
-class PriorityKeeper:
-    """The guest processes that still have the host's priority. Owned by the zygote, their parent.
+class Demoter:
+    """Lowers the priority of processes that compute for long. Owned by the zygote, their parent.
 
     Invariant: every process in it is a child that was not waited for yet, so that its number
     cannot mean a stranger.
@@ -39,7 +39,7 @@ class PriorityKeeper:
         """Lower the priority of those that have used up their time, for good."""
         for process in tuple(self._watched):
             with suppress(OSError):  # it is ending
-                if processor_s(process) > GIVES_WAY_AFTER_S:
+                if processor_s(process) > DEMOTED_AFTER_S:
                     os.setpriority(os.PRIO_PROCESS, process, _LOWEST)
                     self._watched.discard(process)
 

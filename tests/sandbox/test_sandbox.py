@@ -1,4 +1,4 @@
-"""What only guest processes do: die alone, be restarted, leave nothing behind."""
+"""What only a sandbox with guest processes does: they die alone, are restarted, leave nothing behind."""
 
 import gc
 import os
@@ -15,20 +15,15 @@ import pytest
 import wasmtime
 
 from cuttlebone.errors import Interrupted, JobError, OperatorError
+from cuttlebone.locked_process.zygote import SPARES_MAX
 from cuttlebone.sandbox import Block, Guest, GuestLimits, Layer, Sandbox
-from cuttlebone.sandbox.artefact import Artefact
-from cuttlebone.sandbox.child import Child, ChildDied
-from cuttlebone.sandbox.compiling import compile_module
-from cuttlebone.sandbox.execution import ExecutionGuest
-from cuttlebone.sandbox.fork_server import ForkServer
-from cuttlebone.sandbox.frames import BrokenFrame, Request, unpack_description
-from cuttlebone.sandbox.process_execution import ProcessExecution
+from cuttlebone.sandbox.deferred_guest import DeferredGuest
+from cuttlebone.sandbox.guest_process import GuestProcess
 from cuttlebone.sandbox.sandbox import demand_layers
-from cuttlebone.sandbox.spawn_request import SpawnRequest
-from cuttlebone.sandbox.zygote import SPARES_MAX
 from cuttlebone.settings import Isolation
 from cuttlebone_abi import ErrorCode
 from sandbox.wat import block
+from zygotes import children_of, number_of, zygote_of
 
 LOOP = "(loop $again (br $again)) (unreachable)"
 PRIVATE_BYTES_MAX = 16 << 20
@@ -59,26 +54,11 @@ def run_once(sandbox: Sandbox, wat: str, limits: GuestLimits | None = None) -> b
         guest.close()
 
 
-def children_of(process: int) -> list[int]:
-    text = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")
-    return [int(word) for word in text.split()]
-
-
-def zygote_of(test: int) -> int:
-    """The one child of this process whose command line is that of a zygote, newest first."""
-    for child in reversed(children_of(test)):
-        if b"cuttlebone.sandbox.zygote" in Path(f"/proc/{child}/cmdline").read_bytes():
-            return child
-    raise AssertionError("no zygote runs")
-
-
 def process_of(guest: Guest) -> int:
     """Number of the process of a guest that was initialised."""
-    assert isinstance(guest, ExecutionGuest)
-    assert isinstance(guest._execution, ProcessExecution)
-    handle = guest._execution._child._handle
-    fields = Path(f"/proc/self/fdinfo/{handle}").read_text(encoding="ascii").splitlines()
-    return int(next(line.split()[1] for line in fields if line.startswith("Pid:")))
+    assert isinstance(guest, DeferredGuest)
+    assert isinstance(guest._guest, GuestProcess)
+    return number_of(guest._guest._child)
 
 
 def test_all_layers_hold_here(isolated: Sandbox) -> None:
@@ -185,39 +165,8 @@ def test_a_guest_that_computes_for_long_gives_way(isolated: Sandbox) -> None:
 
 def test_a_zygote_that_died_is_replaced(fresh: Sandbox) -> None:
     run_once(fresh, block())
-    os.kill(zygote_of(os.getpid()), signal.SIGKILL)
+    os.kill(zygote_of(), signal.SIGKILL)
     assert run_once(fresh, block())
-
-
-def test_guests_end_with_the_zygote(fork_server: ForkServer) -> None:
-    child = spawned(fork_server)
-    os.kill(zygote_of(os.getpid()), signal.SIGKILL)
-
-    def ask_for_ever() -> None:
-        while True:
-            child.ask(Request.INIT, b"{}", payload_bytes_max=1 << 20)
-
-    with pytest.raises(ChildDied):
-        ask_for_ever()
-    child.close()
-
-
-def test_an_answer_that_is_too_long_is_a_violation(fork_server: ForkServer) -> None:
-    child = spawned(fork_server)
-    with pytest.raises(ChildDied, match="over 3"):
-        child.ask(Request.INIT, b"{}", payload_bytes_max=3)
-    child.close()
-
-
-def test_a_description_that_is_cut_is_a_violation() -> None:
-    with pytest.raises(BrokenFrame):
-        unpack_description(b"1234")
-
-
-def spawned(fork_server: ForkServer) -> Child:
-    artefact = Artefact(compile_module(bytes(wasmtime.wat2wasm(block())), metered=False))
-    order = SpawnRequest.for_guest(GuestLimits(), artefact.size_bytes)
-    return fork_server.spawn(order, artefact.descriptor())
 
 
 def test_a_guest_process_has_little_memory_of_its_own(fresh: Sandbox) -> None:
@@ -266,4 +215,4 @@ def test_many_jobs_leave_no_descriptor_thread_or_child_behind(fresh: Sandbox) ->
     assert held() == before
     run_once(fresh, block())  # the zygote has waited for all that ended before
     # The one that may still be ending, and the spare ones.
-    assert len(children_of(zygote_of(os.getpid()))) <= 1 + SPARES_MAX
+    assert len(children_of(zygote_of())) <= 1 + SPARES_MAX

@@ -1,4 +1,4 @@
-"""The host's end of the zygote: start it, order processes from it, start it again if it dies."""
+"""The host's end of a zygote: start it, have it fork processes, start it again if it dies."""
 
 import os
 import signal
@@ -6,84 +6,96 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
 import structlog
 
 from cuttlebone.errors import OperatorError
-from cuttlebone.sandbox.child import Child
-from cuttlebone.sandbox.lockdown import Layer
-from cuttlebone.sandbox.spawn_request import SpawnRequest
+from cuttlebone.locked_process.child import Child
+from cuttlebone.locked_process.lockdown import Layer
+from cuttlebone.locked_process.spawn_request import SpawnRequest
 from cuttlebone.starting import await_word
 
+ZYGOTE: Final = "cuttlebone.locked_process.zygote"
 FORK_S_MAX: Final = 60.0
 """A machine that is busy beyond measure may take seconds to fork; this is for one that hangs."""
 DYING_S_MAX: Final = 0.5
 
-# Whatever else stands in the environment of the host, secrets perhaps, is no business of a guest.
+# Whatever else stands in the environment of the host, secrets perhaps, is no business of a locked process.
 _KEPT_VARIABLES: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
 
 _log = structlog.get_logger(__name__)
 
 
 class ForkServer:
-    """Runs one zygote. Made by the assembly; `spawn` may come from any thread.
+    """Runs one zygote. `spawn` may come from any thread.
 
-    Invariant: `_lock` guards `_process` and `_orders`, which are both there or both None.
+    Programs that share a library share a zygote, which costs its memory once; programs of different
+    libraries have one each, so that no process holds code that it does not run.
+
+    Invariant: `_lock` guards `_process` and `_outbox`, which are both there or both None.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, programs: Sequence[str]) -> None:
+        """Serve the programs of these modules."""
+        self._programs = tuple(programs)
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._orders: socket.socket | None = None
+        self._outbox: socket.socket | None = None
         self._layers: dict[Layer, str | None] = {}
 
     def layers(self) -> dict[Layer, str | None]:
-        """Which layers hold a guest process here: None, or why one is missing. Starts the zygote."""
+        """Which layers hold a locked process here: None, or why one is missing. Starts the zygote."""
         with self._lock:
             self._running()
             return dict(self._layers)
 
-    def spawn(self, order: SpawnRequest, module: int) -> Child:
-        """A locked-down process that has the content of the descriptor `module`; raise OperatorError."""
+    def spawn(self, wanted: SpawnRequest, content: int) -> Child:
+        """A locked process that has the content of the descriptor `content`; raise OperatorError."""
+        if wanted.program not in self._programs:
+            raise ValueError(f"this zygote has not loaded {wanted.program}")
+        message = wanted.pack()
         for _ in range(2):
-            if (child := self._try_to_spawn(order.model_dump_json().encode(), module)) is not None:
+            if (child := self._try_to_spawn(message, content)) is not None:
                 return child
             self._replace_if_dead()
         raise OperatorError(
-            "no guest process could be forked, twice; the machine may be out of processes or memory"
+            "no locked process could be forked, twice; the machine may be out of processes or memory"
         )
 
     def close(self) -> None:
-        """End the zygote; its guests end with it."""
+        """End the zygote; its processes end with it."""
         with self._lock:
             self._end_it()
 
     def _replace_if_dead(self) -> None:
-        # One that lives but cannot fork still has guests, which would end with it.
+        # One that lives but cannot fork still has processes, which would end with it.
         with self._lock:
             if self._process is None:
                 return
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(DYING_S_MAX)
-                _log.error("the process that forks guests has died; another one will be started")
+                _log.error(
+                    "a zygote has died; another one will be started", programs=self._programs
+                )
                 self._end_it()
 
     def _end_it(self) -> None:
-        if self._orders is not None:
-            self._orders.close()
+        if self._outbox is not None:
+            self._outbox.close()
         if self._process is not None:
             _end(self._process)
-        self._process = self._orders = None
+        self._process = self._outbox = None
 
-    def _try_to_spawn(self, message: bytes, module: int) -> Child | None:
+    def _try_to_spawn(self, message: bytes, content: int) -> Child | None:
         ours, theirs = socket.socketpair()
         # Of a kind that tells its end: if the zygote dies, waiting for word from it ends at once.
         status, zygotes = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs, zygotes, self._lock:
-                descriptors = [theirs.fileno(), module, zygotes.fileno()]
+                descriptors = [theirs.fileno(), content, zygotes.fileno()]
                 socket.send_fds(self._running(), [message], descriptors)
             return Child(ours, status, _process_handle(status))
         except (OSError, OperatorError) as error:
@@ -94,18 +106,20 @@ class ForkServer:
             return None
 
     def _running(self) -> socket.socket:
-        if self._orders is None:
-            self._process, self._orders, self._layers = _start()
-        return self._orders
+        if self._outbox is None:
+            self._process, self._outbox, self._layers = _start(self._programs)
+        return self._outbox
 
 
-def _start() -> tuple[subprocess.Popen[bytes], socket.socket, dict[Layer, str | None]]:
+def _start(
+    programs: Sequence[str],
+) -> tuple[subprocess.Popen[bytes], socket.socket, dict[Layer, str | None]]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         # -P: a module in the current folder must not stand in for one of the standard library. A
-        # session of its own keeps an interrupt from the terminal away from running guests.
+        # session of its own keeps an interrupt from the terminal away from what runs.
         process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
-            [sys.executable, "-P", "-m", "cuttlebone.sandbox.zygote", str(theirs.fileno())],
+            [sys.executable, "-P", "-m", ZYGOTE, str(theirs.fileno()), *programs],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
@@ -124,16 +138,18 @@ def _first_word(process: subprocess.Popen[bytes], ours: socket.socket) -> str:
     """What the zygote says once it is ready; raise OperatorError if it ends or hangs before."""
 
     def waiting(waited_s: float) -> None:
-        _log.info("the process that forks guests is starting", waited_s=round(waited_s))
+        _log.info("a zygote is starting", waited_s=round(waited_s))
 
     if not await_word(process, ours, waiting):
         raise OperatorError(
-            "the process that forks guests hangs in its start, without using any processor time; "
+            "the zygote, which forks processes, hangs in its start, without using any processor time; "
             "start again, and report it if that happens again"
         )
     if told := ours.recv(4096).decode():
         return told
-    raise OperatorError("the process that forks guests ended in its start; its errors stand above")
+    raise OperatorError(
+        "the zygote, which forks processes, ended in its start; its errors stand above"
+    )
 
 
 def _parsed(told: str) -> dict[Layer, str | None]:
