@@ -1,5 +1,6 @@
 """Chat templates keep scaffold and content apart, and cannot run away."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -83,27 +84,55 @@ def test_a_template_that_rewrites_content_is_refused() -> None:
     assert shouting.render([Turn("user", "HELLO")]) == [Part("HELLO", scaffold=False)]
 
 
-HOSTILE = {
-    "endless": "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}",
-    "long": "{% for a in range(90000) %}{{ 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' }}{% endfor %}",
-    "repeats text": "{{ 'x' * 1000000000 }}",
-    "powers": "{{ 9 ** 9 ** 9 }}",
-    "pads": "{{ '%1000000000d' % 1 }}",
-    "looks around": "{{ ''.__class__.__mro__[1].__subclasses__() }}",
-    "writes": "{{ messages.append(1) }}",
-    "imports": "{% import 'os' as os %}",
-    "divides": "{{ 1 // 0 }}",
-}
+def test_a_template_knows_the_day_and_it_does_not_change_while_it_is_rendered() -> None:
+    days = iter([datetime(2026, 11, 30, tzinfo=UTC), datetime(2026, 12, 1, tzinfo=UTC)])
+    source = "{{ strftime_now('%d %b %Y') }}{% for m in messages %}{{ m.content }}{% endfor %}"
+    dated = ChatTemplate(source, now=lambda: next(days))
+    assert [part.text for part in dated.render([Turn("user", "!")])] == ["30 Nov 2026", "!"]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_template_is_an_error_and_not_the_end(name: str) -> None:
-    with pytest.raises(CommandError) as refusal:
-        ChatTemplate(HOSTILE[name]).render([Turn("user", "hello")])
-    assert refusal.value.code is ErrorCode.UNSUPPORTED
+def test_a_template_that_looks_into_the_host_or_changes_the_conversation_is_an_error() -> None:
+    for source in (
+        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+        "{{ messages.append(1) }}",
+        "{{ raise_exception.__globals__.os }}",
+        "{{ strftime_now.__self__.today() }}",
+        "{{ strftime_now('%1000000000Y') }}",
+        "{% import 'os' as os %}",
+        "{{ 1 // 0 }}",
+    ):
+        with pytest.raises(CommandError) as refusal:
+            ChatTemplate(source).render([Turn("user", "hello")])
+        assert refusal.value.code is ErrorCode.UNSUPPORTED
 
 
-@pytest.mark.parametrize("source", ["{% if %}", "x" * (TEMPLATE_CHARS_MAX + 1)])
+def test_what_a_rendering_may_make_grows_with_the_conversation() -> None:
+    keeps_all = ChatTemplate(
+        "{% set all = namespace(text='') %}{% for m in messages %}"
+        "{% set all.text = all.text ~ m.content %}{% endfor %}{{ all.text }}"
+    )
+    conversation = [Turn("user", "x" * 3000)] * 200
+    assert len(keeps_all.render(conversation)) == 200
+
+
+def test_the_output_of_a_template_is_bounded() -> None:
+    source = "{% for a in range(90000) %}{{ 'xxxxxxxxxxxxxxx' }}{% endfor %}"
+    with pytest.raises(CommandError, match="characters of output"):
+        ChatTemplate(source).render([Turn("user", "hello")])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% if %}",
+        "{{ messages | no_such_filter }}",
+        "{% for a in [1] %}" * 30 + "{% endfor %}" * 30,
+        "{{ " + "(" * 60_000 + "1" + ")" * 60_000 + " }}",
+        "{{ 1" + " + 1" * 50_000 + " }}",
+        "x" * (TEMPLATE_CHARS_MAX + 1),
+    ],
+    ids=["no end", "no filter", "loops", "brackets", "sum", "long"],
+)
 def test_what_is_no_template_is_refused_when_the_model_is_loaded(source: str) -> None:
     with pytest.raises(OperatorError, match="chat template"):
         ChatTemplate(source)

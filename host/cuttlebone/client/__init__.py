@@ -4,18 +4,17 @@ from cuttlebone.client.awaiting import AsyncClient
 from cuttlebone.client.blocking import Client
 from cuttlebone.client.options import SubmitOptions
 from cuttlebone.client.refusal import NoHost, Refused, Unreachable
-from cuttlebone.client.stream_event import StreamEvent
-from cuttlebone.http_types import (
+from cuttlebone.client.resources import (
     BlockResource,
     DeliveryList,
     DeliveryResource,
     JobPage,
     JobResource,
-    JobSummary,
     ModelResource,
     QueueResource,
     SpecList,
     SpecResource,
+    StreamEvent,
     UnusableSpec,
 )
 
@@ -27,7 +26,6 @@ __all__ = [
     "DeliveryResource",
     "JobPage",
     "JobResource",
-    "JobSummary",
     "ModelResource",
     "NoHost",
     "QueueResource",

@@ -1,30 +1,32 @@
 """Chat templates: a conversation in, scaffold and content apart out."""
 
 import re
-import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import FrameType
-from typing import Any, Final, NoReturn
+from datetime import datetime
+from typing import Final, NoReturn
 
 from jinja2 import TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.runtime import Context
 
 from cuttlebone.errors import CommandError, OperatorError
 from cuttlebone.generation.request import Turn
+from cuttlebone.inference.bounded_jinja import BoundedEnvironment
+from cuttlebone.inference.rendering_budget import RenderingBudget, TooMuch
+from cuttlebone.inference.template_prices import BUDGET_KEY
 from cuttlebone.text import printable
 from cuttlebone_abi import ErrorCode
 
 TEMPLATE_CHARS_MAX: Final = 256 << 10
-RENDER_S_MAX: Final = 1.0
 SCAFFOLD_CHARS_MAX: Final = 1 << 20
 """What one rendering may give besides the content of the turns."""
 
 # Stands for the content of turn N while the template is rendered. The tabs tell afterwards
 # whether the template trims content, which then has to be done by hand.
 _MARKED: Final = re.compile("(\t?)\ue000([0-9]+)\ue001(\t?)")
+
+# Without widths, which would pad a day to any length.
+_DATE_FORM: Final = re.compile("(?:[^%]|%-?[a-zA-Z%]){0,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,46 +37,35 @@ class Part:
     scaffold: bool
 
 
-class _TooMuch(Exception):
-    """A template goes on for longer than it may."""
-
-
-class _Bounded(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox, which has no bound on repeated text, with one."""
-
-    intercepted_binops = frozenset({"*", "**", "%"})
-
-    def call_binop(
-        self, context: Any, operator: str, left: Any, right: Any
-    ) -> Any:  # Jinja's types
-        """Carry out only what cannot make much out of little."""
-        numbers = isinstance(left, int | float) and isinstance(right, int | float)
-        small = numbers and abs(left) < 1 << 32 and abs(right) < 1 << 32
-        if operator == "**" or not small:
-            raise _TooMuch(f"the operator {operator} is limited to numbers below 2 to the 32nd")
-        return super().call_binop(context, operator, left, right)
-
-
 class ChatTemplate:
     """The chat template of a model. Immutable; rendered by any thread."""
 
-    def __init__(self, source: str, *, begin_text: str = "", end_text: str = "") -> None:
-        """Compile; raises OperatorError if the template is no Jinja or too long."""
+    def __init__(
+        self,
+        source: str,
+        *,
+        begin_text: str = "",
+        end_text: str = "",
+        now: Callable[[], datetime] = datetime.now,
+    ) -> None:
+        """Compile; raises OperatorError if the template is no Jinja or too long.
+
+        `now` is for templates that tell the model what day it is.
+        """
         if len(source) > TEMPLATE_CHARS_MAX:
             raise OperatorError(
                 f"the chat template of the model has {len(source)} characters; "
                 f"at most {TEMPLATE_CHARS_MAX} are accepted"
             )
-        environment = _Bounded(
-            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-        )
         try:
-            self._template = environment.from_string(source)
-        except TemplateError as error:
+            self._template = BoundedEnvironment().from_string(source)
+        except (TemplateError, SyntaxError, RecursionError, MemoryError) as error:
+            # The last three come from Python's own compiler, for what nests too deep for it.
             raise OperatorError(
                 f"the chat template of the model is not valid Jinja: {printable(str(error))}"
             ) from None
-        self._globals = {"bos_token": begin_text, "eos_token": end_text}
+        self._tokens = {"bos_token": begin_text, "eos_token": end_text}
+        self._now = now
 
     def render(self, turns: Sequence[Turn]) -> list[Part]:
         """Render a conversation up to where the assistant speaks; raise CommandError.
@@ -83,9 +74,10 @@ class ChatTemplate:
         for scaffold. A template that would change content (other than by trimming it) is refused
         for this conversation: what it does cannot be told from what the content wants it to do.
         """
-        marked = self._text([f"\t\ue000{at}\ue001\t" for at in range(len(turns))], turns)
+        now = self._now()  # once: midnight must not come between the two renderings
+        marked = self._text([f"\t\ue000{at}\ue001\t" for at in range(len(turns))], turns, now)
         parts = list(_parts(marked, turns))
-        plain = self._text([turn.content for turn in turns], turns)
+        plain = self._text([turn.content for turn in turns], turns, now)
         if "".join(part.text for part in parts) != plain:
             raise CommandError(
                 ErrorCode.UNSUPPORTED,
@@ -94,33 +86,37 @@ class ChatTemplate:
             )
         return parts
 
-    def _text(self, contents: Sequence[str], turns: Sequence[Turn]) -> str:
+    def _text(self, contents: Sequence[str], turns: Sequence[Turn], now: datetime) -> str:
         messages = [
             {"role": turn.role, "content": content}
             for turn, content in zip(turns, contents, strict=True)
         ]
-        chars_max = SCAFFOLD_CHARS_MAX + sum(len(content) for content in contents)
+        content_chars = sum(len(content) for content in contents)
+        context = self._template.new_context(
+            {
+                "messages": messages,
+                "add_generation_prompt": True,
+                "raise_exception": _refused_by_template,
+                "strftime_now": _dated(now),
+                BUDGET_KEY: RenderingBudget(content_chars),
+                **self._tokens,
+            }
+        )
         try:
-            with _deadline(RENDER_S_MAX):
-                return self._render(messages, chars_max)
+            return self._render(context, SCAFFOLD_CHARS_MAX + content_chars)
         except CommandError:
             raise
-        except _TooMuch as error:
+        except TooMuch as error:
             raise _unusable(str(error)) from None
         except Exception as error:  # noqa: BLE001  # a template is a program: any may come
             raise _unusable(f"{type(error).__name__}: {error}") from None
 
-    def _render(self, messages: list[dict[str, str]], chars_max: int) -> str:
+    def _render(self, context: Context, chars_max: int) -> str:
         chunks, chars = [], 0
-        for chunk in self._template.generate(
-            messages=messages,
-            add_generation_prompt=True,
-            raise_exception=_refused_by_template,
-            **self._globals,
-        ):
+        for chunk in self._template.root_render_func(context):
             chars += len(chunk)
             if chars > chars_max:
-                raise _TooMuch(f"more than {chars_max} characters of output")
+                raise TooMuch(f"more than {chars_max} characters of output")
             chunks.append(chunk)
         return "".join(chunks)
 
@@ -141,6 +137,15 @@ def _scaffold(text: str) -> Iterator[Part]:
         yield Part(text, scaffold=True)
 
 
+def _dated(now: datetime) -> Callable[[str], str]:
+    def strftime_now(form: str) -> str:
+        if _DATE_FORM.fullmatch(form) is None:
+            raise TooMuch("strftime_now takes letters after `%`, no widths, and 64 characters")
+        return now.strftime(form)
+
+    return strftime_now
+
+
 def _refused_by_template(message: str) -> NoReturn:
     raise CommandError(
         ErrorCode.INVALID_ARGUMENT,
@@ -153,25 +158,3 @@ def _unusable(reason: str) -> CommandError:
         ErrorCode.UNSUPPORTED,
         f"the chat template of this model cannot be rendered: {printable(reason)}",
     )
-
-
-@contextmanager
-def _deadline(seconds: float) -> Iterator[None]:
-    """Raise _TooMuch in the body once `seconds` are over.
-
-    By tracing, because a rendering is Python code that yields nothing while it loops: a check
-    between chunks would never run, and a thread cannot be stopped from outside.
-    """
-    end = time.monotonic() + seconds
-
-    def trace(_frame: FrameType, _event: str, _argument: object) -> Any:  # as sys.settrace has it
-        if time.monotonic() > end:
-            raise _TooMuch(f"rendering took longer than {seconds} s")
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        yield
-    finally:
-        sys.settrace(before)

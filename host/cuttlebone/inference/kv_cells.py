@@ -17,7 +17,7 @@ class _Tenancy:
     tenant: str
     prompt: tuple[Token, ...]
     reserve: int
-    """KvCells set aside for tokens that are still to be generated; 0 when kept."""
+    """Cells set aside for tokens that are still to be generated; 0 when kept."""
     evaluated: int = 0
     """Prompt tokens in memory."""
     running: bool = True
@@ -53,7 +53,7 @@ class KvCells:
 
     @property
     def free_cells(self) -> int:
-        """KvCells that are neither in use nor set aside, nor hold a kept prompt."""
+        """Cells that are neither in use nor set aside, nor hold a kept prompt."""
         return self._total - self._tree.tokens - self._reserved()
 
     @property

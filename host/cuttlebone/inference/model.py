@@ -111,8 +111,8 @@ class Model(Protocol):
     def compile(self, constraint: Constraint) -> CompiledConstraint:
         """Compile a constraint, from any thread; raise CommandError (invalid_grammar)."""
 
-    def sampler(self, sampling: Sampling, form: CompiledConstraint | None) -> Sampler:
-        """Make a sampler that keeps to the form, which this model has compiled."""
+    def sampler(self, sampling: Sampling, constraint: CompiledConstraint | None) -> Sampler:
+        """Make a sampler that keeps to the constraint, which this model has compiled."""
 
     def decode(self, runs: Sequence[Run]) -> list[int]:
         """Evaluate one batch; answer the row of each run's last token. Raises DecodeFailed."""

@@ -19,7 +19,7 @@ class Prepared:
     """What the inference thread needs to begin."""
 
     prompt: tuple[Token, ...]
-    form: CompiledConstraint | None
+    constraint: CompiledConstraint | None
     max_tokens: int
     """Tokens to generate, at most: what was asked for, or the room that the prompt leaves."""
 
@@ -59,9 +59,10 @@ class PromptMaker:
     def prepare(self, request: GenerationRequest) -> Prepared:
         """Do what can be done ahead; raises CommandError if the request cannot be served."""
         prompt = self.tokens(request)
-        constraint = request.constraint
-        form = self._model.compile(constraint) if constraint else None
-        return Prepared(prompt, form, min(request.max_tokens, self.context_tokens - len(prompt)))
+        constraint = self._model.compile(request.constraint) if request.constraint else None
+        return Prepared(
+            prompt, constraint, min(request.max_tokens, self.context_tokens - len(prompt))
+        )
 
     def tokens(self, request: GenerationRequest) -> tuple[Token, ...]:
         """The prompt of a request; raises CommandError if it makes none, or one that leaves no room."""

@@ -116,7 +116,7 @@ class Scheduler:
 
     @property
     def free_cells(self) -> int:
-        """KvCells that nothing occupies."""
+        """Cells that nothing occupies."""
         return self._cells.free_cells
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from cuttlebone.generation.outcome import Finished, Piece
 from cuttlebone.generation.ticket import Generation
-from cuttlebone.inference.answer import AnswerText
+from cuttlebone.inference.answer_text import AnswerText
 from cuttlebone.inference.model import CompiledConstraint, Model, Run, Sampler, Slot, Token
 from cuttlebone.inference.prompts import Prepared
 from cuttlebone.inference.scheduler import Chunk, Demand
@@ -38,7 +38,7 @@ class LiveSequence:
 
     generation: Generation
     prompt: tuple[Token, ...]
-    form: CompiledConstraint | None
+    constraint: CompiledConstraint | None
     max_tokens: int
     answer: AnswerText
     scheduled: bool = True
@@ -68,7 +68,7 @@ class LiveSequence:
         """Begin a sequence for a generation."""
         request = generation.request
         answer = AnswerText(prepared.max_tokens, request.stop)
-        return cls(generation, prepared.prompt, prepared.form, prepared.max_tokens, answer)
+        return cls(generation, prepared.prompt, prepared.constraint, prepared.max_tokens, answer)
 
     @property
     def demand(self) -> Demand:
@@ -116,7 +116,8 @@ class LiveSequence:
         if finish is None:
             return "the answer has no end"
         # A text that was cut, by whomever, cannot be whole; one that ended has to be.
-        fault = self.form.fault(self.answer.text) if self.form and finish is Finish.EOS else None
+        held = self.constraint if finish is Finish.EOS else None
+        fault = held.fault(self.answer.text) if held is not None else None
         if fault is not None:
             return f"the finished text breaks its constraint: {fault}"
         return Finished(

@@ -48,7 +48,7 @@ class Ticker:
         self._limits = limits
         self._meter = meter
         self._clock = clock
-        self._pace = PrefillPacer()
+        self._pacer = PrefillPacer()
         batch_tokens_max = min(limits.batch_tokens_max, info.batch_tokens_max)
         cells = KvCells(
             cells=info.cells,
@@ -71,7 +71,7 @@ class Ticker:
         self._show()
         if self._scheduler.runnable:
             plan = self._scheduler.plan(
-                self._pace.prefill_tokens(self._live.decoding, self._scheduler.prefilling)
+                self._pacer.prefill_tokens(self._live.decoding, self._scheduler.prefilling)
             )
             for copy in plan.copies:
                 self._copy(copy)
@@ -149,7 +149,7 @@ class Ticker:
                 continue  # cancelled meanwhile: the message is on its way
             self._meter.queue_wait_s += sequence.generation.waited_s
             request = sequence.generation.request
-            sequence.sampler = self._model.sampler(request.sampling, sequence.form)
+            sequence.sampler = self._model.sampler(request.sampling, sequence.constraint)
 
     def _copy(self, copy: Copy) -> None:
         self._model.copy(copy.source, copy.target, copy.tokens)
@@ -181,7 +181,7 @@ class Ticker:
         took_s = self._batch_s = self._clock() - begun_s
         decode = sum(self._live[key].sampled is not None for key, _ in runs)
         tokens = sum(len(run.tokens) for _, run in runs)
-        self._pace.took(decode, tokens - decode, took_s)
+        self._pacer.took(decode, tokens - decode, took_s)
         self._meter.batch(prefill_tokens=tokens - decode, decode_tokens=decode, took_s=took_s)
         for (key, run), row in zip(runs, rows, strict=True):
             self._take_in(key, run, row)

@@ -38,11 +38,11 @@ class FakeModel:
         slots: int = 64,
         template: str | None = TEMPLATE,
         shares_prefixes: bool = True,
-        checks_forms: bool = False,
+        checks_constraints: bool = False,
     ) -> None:
         """`answers` maps a part of a prompt to what is said to it; anything else is answered `ok`.
 
-        What is said is never constrained; with `checks_forms` the finished text is held to its form.
+        What is said is never constrained; with `checks_constraints` the finished text is held to its constraint.
         """
         self._answers = dict(answers or {})
         self._words: list[bytes] = []
@@ -59,7 +59,7 @@ class FakeModel:
         """What was evaluated, in order."""
         self.closed = False
         self._template = template
-        self._checks_forms = checks_forms
+        self._checks_constraints = checks_constraints
         self._info = ModelInfo(
             name="fake",
             path=None,
@@ -143,18 +143,18 @@ class FakeModel:
         """Only `<|end|>` does."""
         return token == 256
 
-    def compile(self, constraint: Constraint) -> "FakeForm":
+    def compile(self, constraint: Constraint) -> "FakeConstraint":
         """Check the bounds; a grammar accepts everything."""
         match constraint:
             case JsonSchema():
                 check_schema(constraint)
                 fault = json_fault(constraint)
-                return FakeForm(fault if self._checks_forms else lambda _text: None)
+                return FakeConstraint(fault if self._checks_constraints else lambda _text: None)
             case Grammar():
                 check_grammar(constraint)
-                return FakeForm(lambda _text: None)
+                return FakeConstraint(lambda _text: None)
 
-    def sampler(self, sampling: Sampling, form: CompiledConstraint | None) -> "FakeSampler":  # noqa: ARG002  # scripts know no form
+    def sampler(self, sampling: Sampling, constraint: CompiledConstraint | None) -> "FakeSampler":  # noqa: ARG002  # scripts know none
         """Say the answer of the script, begun with the seed if there is any randomness."""
         return FakeSampler(self, f"[{sampling.seed}] " if sampling.temperature else "")
 
@@ -255,8 +255,8 @@ class FakeSampler:
 
 
 @dataclass(frozen=True, slots=True)
-class FakeForm:
-    """A form that is checked at the end only, so that scripts can break it."""
+class FakeConstraint:
+    """A constraint that is checked at the end only, so that scripts can break it."""
 
     faults: Fault
 

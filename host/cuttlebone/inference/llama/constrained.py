@@ -52,7 +52,7 @@ class TokenTable:
 
 
 @dataclass(frozen=True, slots=True)
-class LlamaForm:
+class LlamaConstraint:
     """A constraint compiled for the vocabulary of one model."""
 
     matcher: llguidance.LLMatcher
@@ -64,23 +64,25 @@ class LlamaForm:
         return self.faults(text)
 
 
-def compile_form(tokenizer: llguidance.LLTokenizer, constraint: Constraint) -> LlamaForm:
+def compile_constraint(
+    tokenizer: llguidance.LLTokenizer, constraint: Constraint
+) -> LlamaConstraint:
     """Compile; raise CommandError (invalid_grammar)."""
     match constraint:
         case JsonSchema():
             grammar = _schema_grammar(constraint)
             matcher = _matcher(tokenizer, grammar, "json_schema")
-            return LlamaForm(matcher, json_fault(constraint))
+            return LlamaConstraint(matcher, json_fault(constraint))
         case Grammar():
             matcher = _matcher(tokenizer, _lark_grammar(constraint), "grammar")
-            return LlamaForm(matcher, _GrammarFault(tokenizer, matcher))
+            return LlamaConstraint(matcher, _GrammarFault(tokenizer, matcher))
 
 
 class Mask:
     """Which tokens may come next in one sequence. Owner: the sequence's sampler."""
 
-    def __init__(self, form: LlamaForm, vocabulary_tokens: int) -> None:
-        self._matcher = form.matcher.deep_copy()
+    def __init__(self, constraint: LlamaConstraint, vocabulary_tokens: int) -> None:
+        self._matcher = constraint.matcher.deep_copy()
         self._size = vocabulary_tokens
 
     def allowed(self) -> Allowed:

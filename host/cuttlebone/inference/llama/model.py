@@ -16,7 +16,7 @@ import structlog
 from cuttlebone.errors import OperatorError
 from cuttlebone.generation.request import Constraint, Sampling
 from cuttlebone.inference.llama.batch import Batch
-from cuttlebone.inference.llama.constrained import LlamaForm, Mask, compile_form
+from cuttlebone.inference.llama.constrained import LlamaConstraint, Mask, compile_constraint
 from cuttlebone.inference.llama.parallelism import Parallelism
 from cuttlebone.inference.llama.samplers import Candidates, Chain, Greedy
 from cuttlebone.inference.llama.vocabulary import Vocabulary
@@ -169,13 +169,15 @@ class LlamaModel:
         """Whether the vocabulary marks the token as an end of generation."""
         return self._vocabulary.ends_text(token)
 
-    def compile(self, constraint: Constraint) -> LlamaForm:
+    def compile(self, constraint: Constraint) -> LlamaConstraint:
         """Compile a constraint; the first one takes longer, for the vocabulary is read for it."""
-        return compile_form(self._vocabulary.tokenizer(), constraint)
+        return compile_constraint(self._vocabulary.tokenizer(), constraint)
 
-    def sampler(self, sampling: Sampling, form: CompiledConstraint | None) -> Sampler:
+    def sampler(self, sampling: Sampling, constraint: CompiledConstraint | None) -> Sampler:
         """Greedy, or llama.cpp's chain of samplers."""
-        mask = Mask(form, self._info.vocabulary_tokens) if isinstance(form, LlamaForm) else None
+        mask = None
+        if isinstance(constraint, LlamaConstraint):
+            mask = Mask(constraint, self._info.vocabulary_tokens)
         if sampling.temperature == 0 and sampling.repeat_penalty in (None, 1.0):
             return Greedy(self.logits, mask)
         return Chain(self.logits, self._candidates, sampling, mask)

@@ -26,7 +26,7 @@ _log = structlog.get_logger(__name__)
 
 
 def try_out(path: Path, options: LlamaOptions, report: Report) -> bool:
-    """AnswerText whether the file can use extra buffers; raise OperatorError if it cannot be used at all.
+    """Tell whether the file can use extra buffers; raise OperatorError if it cannot be used at all.
 
     Some machines offer instructions that end the process once they are used (seen: AMX in a
     virtual machine that does not pass its registers on), so a process that died is tried again
