@@ -12,6 +12,7 @@ from typing import Protocol
 from cuttlebone.callbacks.opening import open_callbacks
 from cuttlebone.endpoints.local import ResidentModels, ServedModel
 from cuttlebone.endpoints.memory import ModelMemory
+from cuttlebone.execution.accepted_specs import AcceptedSpecs
 from cuttlebone.execution.admission import Admission
 from cuttlebone.execution.ending import JobEnding
 from cuttlebone.execution.housekeeping import Housekeeper, recover
@@ -33,6 +34,7 @@ from cuttlebone.service.spec_service import SpecService
 from cuttlebone.settings import Settings
 from cuttlebone.specs.block_registry import BlockRegistry
 from cuttlebone.specs.catalog import Catalog, spec_files_in
+from cuttlebone.specs.loading import load_document
 from cuttlebone.store.jobs import JobStore
 from cuttlebone.store.memory.jobs import MemoryJobStore
 from cuttlebone.store.sqlite import SqliteJobStore
@@ -112,11 +114,14 @@ def _running(
         tenant_running_max=settings.tenant_jobs_running_max,
     )
     watchers, watchdog, running = Watchers(), Watchdog(), RunningJobs()
-    ending = JobEnding(store, watchers, running, metrics)
+    accepted = AcceptedSpecs(
+        catalog, store, partial(load_document, admit=modules.admit, blocks=blocks.path)
+    )
+    ending = JobEnding(store, accepted, watchers, running, metrics)
     worker = Worker(
         queue=queue,
         store=store,
-        catalog=catalog,
+        specs=accepted,
         open_guest=modules.open_guest,
         models=models,
         watchers=watchers,
@@ -130,7 +135,7 @@ def _running(
     jobs = JobService(
         catalog=catalog,
         store=store,
-        admission=Admission(catalog, queue, callbacks.policy, metrics),
+        admission=Admission(catalog, accepted, queue, callbacks.policy, metrics),
         ending=ending,
         watchers=watchers,
         models=directory,

@@ -15,6 +15,7 @@ from cuttlebone.metrics import HostMetrics
 from cuttlebone.store.jobs import JobStore
 from cuttlebone.store.watchers import Watchers
 from cuttlebone_abi import Cancelled, ErrorCode, Failed
+from execution.accepted import without_specs
 from store.stores import DONE, START, accept, claimed, job
 
 
@@ -25,7 +26,9 @@ class Ends:
         self.store = store
         self.metrics = HostMetrics()
         self.watchers = Watchers()
-        self.ending = JobEnding(store, self.watchers, RunningJobs(), self.metrics)
+        self.ending = JobEnding(
+            store, without_specs(store), self.watchers, RunningJobs(), self.metrics
+        )
 
     def counted(self, status: str) -> int:
         shown = self.metrics.exposition().decode().splitlines()

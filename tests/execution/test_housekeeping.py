@@ -20,6 +20,7 @@ from cuttlebone.store.memory.jobs import MemoryJobStore
 from cuttlebone.store.sqlite import SqliteJobStore
 from cuttlebone.store.watchers import Watchers
 from cuttlebone_abi import JobStatus, dump_json
+from execution.accepted import without_specs
 from store.stores import DONE, append, claimed, job
 
 SECRET = "a text that nobody else has"
@@ -46,7 +47,7 @@ class Clock:
 
 @contextmanager
 def kept(store: JobStore, clock: Clock) -> Iterator[None]:
-    ending = JobEnding(store, Watchers(), RunningJobs(), HostMetrics())
+    ending = JobEnding(store, without_specs(store), Watchers(), RunningJobs(), HostMetrics())
     keeper = Housekeeper(store, ending, ttl_s=DAY_S, clock=clock, round_s=0.001, sweep_every_s=0)
     keeper.start()
     try:

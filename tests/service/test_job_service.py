@@ -134,20 +134,6 @@ def test_an_unknown_job_is_said_to_be_unknown(tmp_path: Path) -> None:
     assert caught.value.code is ProblemCode.UNKNOWN_JOB
 
 
-def test_a_spec_that_vanishes_while_its_job_waits_ends_the_job(tmp_path: Path) -> None:
-    with scripted_host(tmp_path, {"spin": spin, "echo": echo}, jobs_running_max=1) as host:
-        first = host.jobs.submit(Submission("spin", 1))
-        spinning(host, first)
-        waiting = host.jobs.submit(Submission("echo", 1))
-        (tmp_path / "echo.yaml").unlink()
-        host.specs.specs()
-        host.jobs.cancel(first.id)
-        done = ended(host, waiting)
-
-    assert isinstance(done.envelope, Failed)
-    assert done.envelope.error.code == "capability_denied"
-
-
 def test_at_a_stop_every_accepted_job_gets_its_envelope(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"spin": spin}, jobs_running_max=1, grace_s=0.01) as host:
         jobs = [host.jobs.submit(Submission("spin", number)) for number in range(4)]

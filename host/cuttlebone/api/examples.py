@@ -89,6 +89,8 @@ _QUEUED: Final[dict[str, Json]] = {
     "callback_url": None,
     "callback_state": None,
     "limits": _LIMITS,
+    "block_sha256": "0a3b94d1b1cf0a2d3c6c0f2a8f5cf1d1b8a7a1d2a6f4a1f6f1f0e3a5d7c9b1e3",
+    "spec_sha256": "c41b7bd1a2f07ae33a7b2a5d3a8e6f90b1c2d3e4f5061728394a5b6c7d8e9f00",
     "accounting": None,
     "envelope": None,
 }

@@ -84,6 +84,13 @@ class JobResource(JobSummary):
         "`abandoned`."
     )
     limits: Limits = Field(description="What the job may use: spec, request and host together.")
+    block_sha256: str | None = Field(
+        description="Of the block that it runs: the one that its spec named when it was accepted."
+    )
+    spec_sha256: str | None = Field(
+        description="Of all that its spec said when it was accepted; jobs with the same one ran "
+        "under the same spec."
+    )
     accounting: AccountingResource | None = Field(description="When the job has ended.")
     envelope: Envelope | None = Field(description="When the job has ended.")
 

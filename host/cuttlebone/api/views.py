@@ -102,6 +102,8 @@ def job_resource(jobs: JobService, job: Job) -> JobResource:
         callback_url=job.callback_url,
         callback_state=_callback_state(jobs, job),
         limits=job.limits,
+        block_sha256=job.block_sha256,
+        spec_sha256=job.spec_sha256,
         accounting=None if accounting is None else AccountingResource.model_validate(accounting),
         envelope=job.envelope,
     )

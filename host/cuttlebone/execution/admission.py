@@ -5,9 +5,11 @@ from concurrent.futures import Future
 from datetime import timedelta
 
 from cuttlebone.callbacks.policy import CallbackPolicy
+from cuttlebone.execution.accepted_specs import AcceptedSpecs
 from cuttlebone.execution.queue import JobQueue
 from cuttlebone.job.job import Admitted, Job, Submission, now
 from cuttlebone.metrics import HostMetrics
+from cuttlebone.specs.block_registry import DIGEST_PREFIX
 from cuttlebone.specs.catalog import Catalog
 from cuttlebone.specs.loading import LoadedSpec
 from cuttlebone_abi import dump_json
@@ -17,9 +19,15 @@ class Admission:
     """The one way to a job, whoever asks for it. Any thread may use it; it keeps nothing."""
 
     def __init__(
-        self, catalog: Catalog, queue: JobQueue, callbacks: CallbackPolicy, metrics: HostMetrics
+        self,
+        catalog: Catalog,
+        specs: AcceptedSpecs,
+        queue: JobQueue,
+        callbacks: CallbackPolicy,
+        metrics: HostMetrics,
     ) -> None:
         self._catalog = catalog
+        self._specs = specs
         self._queue = queue
         self._callbacks = callbacks
         self._metrics = metrics
@@ -44,20 +52,32 @@ class Admission:
             self._callbacks.target(submission.callback_url)
         job = _new_job(submission, loaded)
         admitted: Future[Admitted] = Future()
-        enqueued = self._queue.enqueue(
-            job, idempotency_key=idempotency_key, tenant_waiting_max=tenant_waiting_max
-        )
+        # Before it can be started, as what it was accepted for must be there by then.
+        self._specs.hold(loaded)
+        try:
+            enqueued = self._queue.enqueue(
+                job,
+                spec_document=loaded.document,
+                idempotency_key=idempotency_key,
+                tenant_waiting_max=tenant_waiting_max,
+            )
+        except BaseException:
+            self._specs.release(job)
+            raise
         enqueued.add_done_callback(lambda settled: self._settle(job, settled, admitted))
         return admitted
 
     def _settle(self, job: Job, settled: Future[Job], admitted: Future[Admitted]) -> None:
         error = settled.exception()
         if error is not None:
+            self._specs.release(job)
             admitted.set_exception(error)
             return
         kept = settled.result()
         if kept is job:
             self._metrics.job_accepted(job.spec)
+        else:
+            self._specs.release(job)
         admitted.set_result(Admitted(kept, replayed=kept is not job))
 
 
@@ -78,5 +98,7 @@ def _new_job(submission: Submission, loaded: LoadedSpec) -> Job:
         expires_at=None if waits_s is None else moment + timedelta(seconds=waits_s),
         recording=submission.record or loaded.spec.record,
         callback_url=submission.callback_url,
+        block_sha256=loaded.block.digest.removeprefix(DIGEST_PREFIX),
+        spec_sha256=loaded.sha256,
         request_sha256=submission.digest(written_input),
     )

@@ -5,6 +5,7 @@ from typing import Final
 import structlog
 
 from cuttlebone.errors import JobError
+from cuttlebone.execution.accepted_specs import AcceptedSpecs
 from cuttlebone.execution.running_jobs import RunningJobs
 from cuttlebone.job.job import Accounting, Job, now
 from cuttlebone.metrics import HostMetrics
@@ -36,13 +37,19 @@ class JobEnding:
     """Ends the jobs of a host, each once. Any thread may use it.
 
     Whoever finds the end, the store decides by comparing the attempt whose end it is; that one is
-    counted and logged.
+    counted and logged, and lets go of the spec that it was accepted for.
     """
 
     def __init__(
-        self, store: JobStore, watchers: Watchers, running: RunningJobs, metrics: HostMetrics
+        self,
+        store: JobStore,
+        specs: AcceptedSpecs,
+        watchers: Watchers,
+        running: RunningJobs,
+        metrics: HostMetrics,
     ) -> None:
         self._store = store
+        self._specs = specs
         self._watchers = watchers
         self._running = running
         self._metrics = metrics
@@ -56,6 +63,7 @@ class JobEnding:
             job.id, attempt=job.attempt, envelope=envelope, accounting=accounting
         )
         if ended:
+            self._specs.release(job)
             self._count(job, envelope, accounting)
             _log.info("job ended", job=job.id, spec=job.spec, status=envelope.status)
         self._watchers.wake(job.id)

@@ -31,6 +31,7 @@ class JobQueue:
         self,
         job: Job,
         *,
+        spec_document: bytes | None = None,
         idempotency_key: str | None = None,
         tenant_waiting_max: int | None = None,
     ) -> Future[Job]:
@@ -53,6 +54,7 @@ class JobQueue:
                 waiting_max=self._waiting_max,
                 tenant_waiting_max=tenant_waiting_max,
                 idempotency_key=idempotency_key,
+                spec_document=spec_document,
             )
         except BaseException:
             self._settled()

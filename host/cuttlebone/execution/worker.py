@@ -10,7 +10,8 @@ import structlog
 
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import Generator, JobScope, Model
-from cuttlebone.errors import CallerError, StoreUnavailable
+from cuttlebone.errors import StoreUnavailable
+from cuttlebone.execution.accepted_specs import AcceptedSpecs
 from cuttlebone.execution.ending import CANCELLED, NO_USAGE, STOPPING, JobEnding
 from cuttlebone.execution.event_log import EventLog
 from cuttlebone.execution.queue import JobQueue
@@ -23,11 +24,10 @@ from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Accounting, Job
 from cuttlebone.job_options import Priority
 from cuttlebone.sandbox import Block, Guest, GuestLimits
-from cuttlebone.specs.catalog import Catalog
 from cuttlebone.specs.loading import LoadedSpec
 from cuttlebone.store.jobs import JobStore
 from cuttlebone.store.watchers import Watchers
-from cuttlebone_abi import Envelope, ErrorCode, Failed, Failure
+from cuttlebone_abi import Envelope, Failed, Failure
 
 OpenGuest = Callable[[Block, GuestLimits], Guest]
 
@@ -47,7 +47,7 @@ class Worker:
 
     queue: JobQueue
     store: JobStore
-    catalog: Catalog
+    specs: AcceptedSpecs
     open_guest: OpenGuest
     models: Models
     watchers: Watchers
@@ -86,15 +86,12 @@ class Worker:
                 if current is not None and current.cancel_requested:
                     budget.stop(CANCELLED)
                 return self._drive(job, budget)
-            except CallerError as error:
-                failure = Failure(code=ErrorCode.CAPABILITY_DENIED, message=error.message)
-                return _never_ran(failure), None
             except Exception:  # noqa: BLE001  # the last resort of this thread: the job still ends
                 return _never_ran(internal_fault(job.id)), None
 
     def _drive(self, job: Job, budget: Budget) -> tuple[Envelope, Accounting | None]:
-        loaded = self.catalog.get(job.spec)
         try:
+            loaded = self.specs.of(job)
             guest = self.open_guest(loaded.block, GuestLimits.of(job.limits))
         except GUEST_FAULTS as error:
             return _never_ran(failure_of(error)), None

@@ -41,6 +41,12 @@ class RecordedJob(BaseModel):
     recording: Recording
     attempt: int
     status: JobStatus
+    block_sha256: str | None = Field(
+        None, description="Of the block that ran; null in jobs of hosts that did not note it."
+    )
+    spec_sha256: str | None = Field(
+        None, description="Of the spec as it took effect when the job was accepted; null likewise."
+    )
     input: Json
     limits: Limits = Field(description="The effective ones.")
     steps: tuple[RecordedStep, ...]
@@ -59,6 +65,8 @@ def recorded_job(job: Job, entries: Sequence[JournalEntry]) -> RecordedJob:
         recording=job.recording,
         attempt=job.attempt,
         status=job.status,
+        block_sha256=job.block_sha256,
+        spec_sha256=job.spec_sha256,
         input=load_json(job.input),
         limits=job.limits,
         steps=tuple(_step(entry) for entry in entries),

@@ -7,14 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from cuttlebone.errors import BlockRefused, OperatorError
+from cuttlebone.errors import BlockRefused, JobError, OperatorError
 from cuttlebone.files import Grants
+from cuttlebone.job.journal import digest
 from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import Block
 from cuttlebone.specs.block_registry import BLOCK_BYTES_MAX, DIGEST_PREFIX, Admit
 from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone.specs.spec import Spec, read_schema
-from cuttlebone_abi import Json
+from cuttlebone.specs.spec_document import SpecDocument
+from cuttlebone.text import printable
+from cuttlebone_abi import ErrorCode, Json
 
 BlockPath = Callable[[str], Path]
 """Where the block of `sha256:<hex>` is kept; raises OperatorError for another form."""
@@ -36,6 +39,10 @@ class LoadedSpec:
     output_schema: Json
     limits: Limits
     """Defaults, spec and server maximum together."""
+    document: bytes
+    """All of it that shapes a job, a `SpecDocument`."""
+    sha256: str
+    """Of the document: what a job names the spec by that it was accepted for."""
 
 
 def no_blocks(digest: str) -> Path:
@@ -52,8 +59,49 @@ def load_spec(
     blocks: BlockPath = no_blocks,
 ) -> LoadedSpec:
     """Open, admit and check everything that `spec` names; raise OperatorError with file and reason."""
+    try:
+        wasm = _wasm_of(spec, path.absolute().parent, blocks)
+    except OperatorError as error:
+        raise OperatorError(f"{path}: {error}") from None
+    return _loaded(spec, path, wasm, admit, limits_max)
+
+
+def load_document(document: bytes, *, admit: Admit, blocks: BlockPath = no_blocks) -> LoadedSpec:
+    """Load again what jobs were accepted for, from its document and the files that it names.
+
+    Raises JobError `input_changed` that says which of these are not what they were.
+    """
+    accepted = SpecDocument.read(document)
+    spec, folder = accepted.spec(), Path(accepted.folder)
+    block = f"its block `{printable(spec.block)}`"
+    try:
+        wasm = _wasm_of(spec, folder, blocks)
+    except OperatorError as error:
+        raise _changed(accepted, f"{block} is gone") from error
+    found = hashlib.sha256(wasm).hexdigest()
+    if found != accepted.block_sha256:
+        raise _changed(
+            accepted, f"{block} had the SHA-256 {accepted.block_sha256}, and has {found} now"
+        )
+    try:
+        return _loaded(spec, folder / spec.name, wasm, admit, accepted.limits)
+    except OperatorError as error:
+        raise _changed(
+            accepted, "what its `capabilities.read` named then is not there any more"
+        ) from error
+
+
+def _changed(accepted: SpecDocument, what: str) -> JobError:
+    return JobError(
+        ErrorCode.INPUT_CHANGED,
+        f"the spec `{accepted.name}` is another one than this job was accepted for, and {what}; "
+        "submit the job again",
+    )
+
+
+def _loaded(spec: Spec, path: Path, wasm: bytes, admit: Admit, limits_max: Limits) -> LoadedSpec:
     folder = path.absolute().parent
-    block = _admit_block(spec, path, admit, blocks)
+    block = _admit_block(spec, path, wasm, admit)
     try:
         input_schema = read_schema(spec.input, folder)
         output_schema = read_schema(spec.output, folder)
@@ -65,6 +113,14 @@ def load_spec(
         )
     except OperatorError as error:
         raise OperatorError(f"{path}: {error}") from None
+    limits = spec.limits.bounded(limits_max)
+    document = SpecDocument.of(
+        spec,
+        folder,
+        block_sha256=block.digest.removeprefix(DIGEST_PREFIX),
+        schemas=(input_schema, output_schema),
+        limits=limits,
+    ).written()
     loaded = LoadedSpec(
         spec=spec,
         path=path,
@@ -73,7 +129,9 @@ def load_spec(
         io_schemas=io_schemas,
         input_schema=input_schema,
         output_schema=output_schema,
-        limits=spec.limits.bounded(limits_max),
+        limits=limits,
+        document=document,
+        sha256=digest(document),
     )
     weakref.finalize(loaded, grants.close)
     return loaded
@@ -100,9 +158,9 @@ def read_block(path: Path) -> bytes:
     return wasm
 
 
-def _admit_block(spec: Spec, spec_path: Path, admit: Admit, blocks: BlockPath) -> Block:
+def _admit_block(spec: Spec, spec_path: Path, wasm: bytes, admit: Admit) -> Block:
     try:
-        return admit(_wasm_of(spec, spec_path.absolute().parent, blocks))
+        return admit(wasm)
     except OperatorError as error:
         raise OperatorError(f"{spec_path}: {error}") from None
     except BlockRefused as error:
