@@ -49,9 +49,9 @@ def scripted_host(
         yield host
 
 
-def until(host: Host, job: Job, condition: Callable[[Job], bool]) -> Job:
+def until(host: Host, job: Job, condition: Callable[[Job], bool], bound_s: float = BOUND_S) -> Job:
     """Wait for a condition on a job, woken by its event log."""
-    changed, deadline = threading.Event(), time.monotonic() + BOUND_S
+    changed, deadline = threading.Event(), time.monotonic() + bound_s
     with host.jobs.watch(job.id, changed.set):
         while not condition(found := host.jobs.get(job.id)):
             assert changed.wait(deadline - time.monotonic()), f"the job stayed {found.status}"
@@ -59,9 +59,9 @@ def until(host: Host, job: Job, condition: Callable[[Job], bool]) -> Job:
     return found
 
 
-def ended(host: Host, job: Job) -> Job:
+def ended(host: Host, job: Job, bound_s: float = BOUND_S) -> Job:
     """Wait for the end of a job."""
-    return until(host, job, lambda one: one.status.final)
+    return until(host, job, lambda one: one.status.final, bound_s)
 
 
 def fake_models(role: str, model: FakeModel) -> ResidentModels:
