@@ -13,9 +13,9 @@ from httpx_sse import ServerSentEvent, connect_sse
 
 from api.hosted import BOUND_S, SCRIPTS, Api, Gate, served
 from cuttlebone.api.following import event_stream
-from cuttlebone.api.resources import Health
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.endpoints.local import ResidentModels, ServedModel
+from cuttlebone.http_types import Health
 from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.job.events import JobEvent

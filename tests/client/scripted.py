@@ -7,6 +7,19 @@ import httpx
 Answer = Callable[[httpx.Request], httpx.Response]
 
 
+def refusal(code: str, detail: str = "no", *errors: dict[str, str]) -> dict[str, object]:
+    """A problem document."""
+    return {
+        "type": f"urn:cuttlebone:problem:{code}",
+        "title": "No",
+        "status": 400,
+        "detail": detail,
+        "code": code,
+        "instance": "/v1/jobs",
+        "errors": errors,
+    }
+
+
 class _Parts(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A body that comes in parts, to either kind of client."""
 

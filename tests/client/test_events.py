@@ -2,7 +2,7 @@
 
 import pytest
 
-from client.scripted import ScriptedHost
+from client.scripted import ScriptedHost, refusal
 from cuttlebone.client import Client, NoHost, Refused, Unreachable
 from cuttlebone.client.exchange import EVENT_BYTES_MAX, EventSizes
 from cuttlebone.client.resuming import DELAY_S_MAX, FAILURES_MAX
@@ -112,13 +112,13 @@ def test_an_event_makes_the_client_patient_again(client: Client, host: ScriptedH
 
 
 def test_a_host_that_restarts_is_waited_for(client: Client, host: ScriptedHost) -> None:
-    host.will_answer(503, {"code": "stopping"})
+    host.will_answer(503, refusal("stopping"))
     host.will_send(RESULT)
     assert _numbers(client) == [3]
 
 
 def test_an_unknown_job_is_refused_at_once(client: Client, host: ScriptedHost) -> None:
-    host.will_answer(404, {"code": "unknown_job", "detail": "there is no job 'a1'"})
+    host.will_answer(404, refusal("unknown_job", "there is no job 'a1'"))
     with pytest.raises(Refused, match="there is no job"):
         _numbers(client)
     assert host.pauses == []

@@ -4,26 +4,17 @@ import json
 
 import pytest
 
-from client.scripted import ScriptedHost
+from client.scripted import ScriptedHost, refusal
+from cuttlebone.api.openapi_examples import read_examples
 from cuttlebone.client import Client, NoHost, Refused, SubmitOptions, Unreachable
 from cuttlebone.client.exchange import ANSWER_BYTES_MAX, PAUSES_S
 from cuttlebone.client.resuming import FAILURES_MAX
 from cuttlebone_abi import Completed, JobStatus
 
-JOB = {
-    "id": "a1",
-    "spec": "echo",
-    "status": "running",
-    "attempt": 1,
-    "created_at": "2026-01-01T00:00:00Z",
-    "something_new": True,
-}
-ENVELOPE = {
-    "status": "completed",
-    "result": {"summary": "short"},
-    "usage": {"tokens_in": 1, "tokens_out": 2, "duration_ms": 3, "model": "m"},
-}
-FINAL = JOB | {"status": "completed", "envelope": ENVELOPE}
+JOBS = read_examples("jobs")
+JOB = {**JOBS["running"], "id": "a1"}
+FINAL = {**JOBS["completed"], "id": "a1"}
+ENVELOPE = read_examples("envelopes")["completed"]
 
 
 def test_a_submission_carries_spec_input_limits_and_labels(
@@ -128,8 +119,8 @@ def test_waiting_goes_on_while_the_host_is_started_again(
     client: Client, host: ScriptedHost
 ) -> None:
     host.will_answer(200, JOB)
-    host.will_answer(503, {"code": "stopping"})
-    host.will_answer(503, {"code": "too_many_connections"})
+    host.will_answer(503, refusal("stopping"))
+    host.will_answer(503, refusal("too_many_connections"))
     host.will_break()
     host.will_hang_up()
     host.will_answer(200, FINAL)
@@ -144,7 +135,7 @@ def test_waiting_ends_when_the_host_stays_away(client: Client, host: ScriptedHos
     assert len(host.pauses) == FAILURES_MAX
 
 
-@pytest.mark.parametrize(("status", "answer"), [(404, {"code": "unknown_job"}), (200, "ok")])
+@pytest.mark.parametrize(("status", "answer"), [(404, refusal("unknown_job")), (200, "ok")])
 def test_waiting_ends_at_once_where_it_is_no_use(
     client: Client, host: ScriptedHost, status: int, answer: object
 ) -> None:
@@ -155,9 +146,8 @@ def test_waiting_ends_at_once_where_it_is_no_use(
 
 
 def test_deliveries_are_typed(client: Client, host: ScriptedHost) -> None:
-    one = {"id": "m", "url": "https://a.org/", "state": "pending", "attempts": []}
-    host.will_answer(200, {"callback_url": "https://a.org/", "deliveries": [one]})
-    assert [found.state for found in client.deliveries("a1").deliveries] == ["pending"]
+    host.will_answer(200, read_examples("deliveries")["delivered"])
+    assert [found.state for found in client.deliveries("a1").deliveries] == ["delivered"]
 
 
 def test_an_input_of_null_is_sent(client: Client, host: ScriptedHost) -> None:
@@ -179,7 +169,7 @@ def test_waiting_asks_again_until_the_job_is_final(client: Client, host: Scripte
     job = client.wait("a1")
     assert [request.url.params["wait"] for request in host.requests] == ["60", "60"]
     assert isinstance(job.envelope, Completed)
-    assert job.envelope.result == {"summary": "short"}
+    assert job.envelope.result == ENVELOPE["result"]
 
 
 def test_a_wait_is_cut_to_what_the_host_allows(client: Client, host: ScriptedHost) -> None:
@@ -213,23 +203,51 @@ def test_the_envelope_is_read_as_its_kind(client: Client, host: ScriptedHost) ->
 
 
 def test_specs_and_models_are_lists(client: Client, host: ScriptedHost) -> None:
-    usable, faulty = {"name": "echo", "description": "d"}, {"file": "b.yaml", "fault": "line 3"}
-    host.will_answer(200, {"specs": [usable], "unusable": [faulty]})
-    host.will_answer(200, {"models": [{"role": "small", "state": "ready"}]})
+    host.will_answer(200, read_examples("spec_list")["specs"])
+    host.will_answer(200, read_examples("model_list")["models"])
     listed = client.specs()
-    assert [spec.name for spec in listed.specs] == ["echo"]
-    assert [spec.fault for spec in listed.unusable] == ["line 3"]
-    assert [model.role for model in client.models()] == ["small"]
+    assert [spec.name for spec in listed.specs] == ["summarize"]
+    assert [spec.file for spec in listed.unusable] == ["translate.yaml"]
+    assert [model.role for model in client.models()] == ["smollm2"]
+
+
+def test_a_spec_says_what_its_jobs_take_and_may_do(client: Client, host: ScriptedHost) -> None:
+    host.will_answer(200, read_examples("spec_list")["specs"])
+    (spec,) = client.specs().specs
+    assert (spec.signature.input, spec.model) == ("{path: text}", "smollm2")
+    assert spec.input_schema == {
+        "type": "object",
+        "required": ["path"],
+        "properties": {"path": {"type": "string"}},
+    }
+    assert (spec.limits.time_ms, spec.grants.read) == (30_000, ["./texts"])
+
+
+def test_a_block_says_its_signature_and_who_runs_it(client: Client, host: ScriptedHost) -> None:
+    host.will_answer(200, read_examples("block_list")["blocks"])
+    (block,) = client.blocks()
+    assert (block.signature.input, block.specs) == ("{path: text}", ["summarize"])
+
+
+def test_what_a_newer_host_says_besides_is_left_aside(client: Client, host: ScriptedHost) -> None:
+    newer = {"limits": {**JOB["limits"], "watts": 5}, "priority": "leisure", "colour": "green"}
+    host.will_answer(200, {**JOB, **newer})
+    job = client.job("a1")
+    assert (job.limits.time_ms, job.priority) == (30_000, "leisure")
+
+
+def test_what_an_older_host_leaves_out_has_no_value(client: Client, host: ScriptedHost) -> None:
+    known = {name: value for name, value in JOB.items() if name not in {"progress", "expires_at"}}
+    host.will_answer(200, known)
+    job = client.job("a1")
+    assert (job.progress, job.expires_at) == (None, None)
 
 
 def test_a_problem_document_is_a_refusal_with_all_that_it_says(
     client: Client, host: ScriptedHost
 ) -> None:
-    problem = {
-        "code": "schema_validation_failed",
-        "detail": "the input does not fit",
-        "errors": [{"pointer": "/input/path", "message": "missing"}],
-    }
+    fault = {"pointer": "/input/path", "message": "missing"}
+    problem = refusal("schema_validation_failed", "the input does not fit", fault)
     host.will_answer(422, problem, retry_after="5")
     with pytest.raises(Refused, match="does not fit") as caught:
         client.submit("echo", {})

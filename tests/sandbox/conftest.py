@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import wasmtime
 
-from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
-from cuttlebone.sandbox.fork_server import ForkServer
+from cuttlebone.locked_process.fork_server import ForkServer
+from cuttlebone.sandbox import Guest, GuestLimits, Sandbox, compile_program
 from cuttlebone.settings import Isolation
 from sandbox.wat import Opener
 
@@ -50,6 +50,6 @@ def guest_text() -> Callable[[str], str]:
 
 @pytest.fixture(scope="module")
 def fork_server() -> Iterator[ForkServer]:
-    server = ForkServer()
+    server = ForkServer([compile_program.__name__])
     yield server
     server.close()

@@ -5,10 +5,10 @@ import os
 import pytest
 
 from cuttlebone.errors import BlockRefused, Interrupted
+from cuttlebone.locked_process.fork_server import ForkServer
 from cuttlebone.sandbox import CompileLimits
 from cuttlebone.sandbox.artefact import Artefact
 from cuttlebone.sandbox.compiler import Compiler
-from cuttlebone.sandbox.fork_server import ForkServer
 from hostile.generators import GENERATED
 
 

@@ -8,12 +8,12 @@ from starlette.exceptions import HTTPException
 
 from cuttlebone.access import Authenticator, Quotas
 from cuttlebone.api.block_routes import router as block_routes
-from cuttlebone.api.documents import openapi_document
 from cuttlebone.api.error_middleware import ErrorMiddleware
 from cuttlebone.api.event_routes import router as event_routes
 from cuttlebone.api.health_routes import router as health_routes
 from cuttlebone.api.job_routes import router as job_routes
 from cuttlebone.api.metrics_middleware import MetricsMiddleware
+from cuttlebone.api.openapi import openapi_document
 from cuttlebone.api.operation_routes import router as operation_routes
 from cuttlebone.api.origin_middleware import OriginMiddleware
 from cuttlebone.api.problems import refuse

@@ -8,13 +8,13 @@ from starlette.concurrency import run_in_threadpool
 from cuttlebone.access import TokenScope
 from cuttlebone.api.bodies import bytes_announced, check_media_type
 from cuttlebone.api.dependencies import BlockSha256, Specs, allowed
-from cuttlebone.api.documents import answer, block_request, nothing, problems
-from cuttlebone.api.examples import BLOCK, BLOCKS
 from cuttlebone.api.loading import in_loading_thread
+from cuttlebone.api.openapi import answer, block_request, nothing, problems
+from cuttlebone.api.openapi_examples import read_examples
 from cuttlebone.api.pace import body_parts
-from cuttlebone.api.resources import BlockList, KnownBlockResource
 from cuttlebone.api.views import ExactJson, block_resource
 from cuttlebone.errors import ProblemCode
+from cuttlebone.http_types import BlockList, BlockResource
 
 WASM: Final = "application/wasm"
 
@@ -25,11 +25,11 @@ router = APIRouter(prefix="/v1/blocks", tags=["blocks"])
     "/{sha256}",
     status_code=201,
     summary="Upload a block",
-    response_model=KnownBlockResource,
+    response_model=BlockResource,
     dependencies=[allowed(TokenScope.ADMIN)],
     responses={
-        201: answer("Kept.", {"block": BLOCK}),
-        200: answer("It was there already.", {"block": BLOCK}, KnownBlockResource),
+        201: answer("Kept.", read_examples("block")),
+        200: answer("It was there already.", read_examples("block"), BlockResource),
         **problems(
             ProblemCode.BODY_TOO_LARGE,
             ProblemCode.BODY_TIMEOUT,
@@ -62,23 +62,23 @@ async def upload_block(request: Request, sha256: BlockSha256, specs: Specs) -> R
     response_model=BlockList,
     dependencies=[allowed(TokenScope.READ)],
     responses={
-        200: answer("All blocks, by digest.", {"blocks": BLOCKS}),
+        200: answer("All blocks, by digest.", read_examples("block_list")),
         **problems(ProblemCode.MISCONFIGURED),
     },
 )
 async def list_blocks(request: Request, specs: Specs) -> Response:
     """Show the blocks that were uploaded and those that specs run."""
     known = await in_loading_thread(request, specs.blocks)
-    return ExactJson(BlockList(blocks=tuple(block_resource(one) for one in known)))
+    return ExactJson(BlockList(blocks=[block_resource(one) for one in known]))
 
 
 @router.get(
     "/{sha256}",
     summary="Show a block",
-    response_model=KnownBlockResource,
+    response_model=BlockResource,
     dependencies=[allowed(TokenScope.READ)],
     responses={
-        200: answer("The block.", {"block": BLOCK}),
+        200: answer("The block.", read_examples("block")),
         **problems(ProblemCode.UNKNOWN_BLOCK, ProblemCode.MISCONFIGURED),
     },
 )

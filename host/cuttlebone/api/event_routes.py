@@ -9,8 +9,8 @@ from starlette.concurrency import run_in_threadpool
 
 from cuttlebone.access import TokenScope
 from cuttlebone.api.dependencies import ExistingJob, Jobs, Status, ToThisJob, allowed
-from cuttlebone.api.documents import event_answer, problems
 from cuttlebone.api.following import event_stream
+from cuttlebone.api.openapi import event_answer, problems
 from cuttlebone.api.views import job_resource
 from cuttlebone.errors import ProblemCode
 

@@ -3,10 +3,10 @@
 from fastapi import APIRouter, Request, Response
 
 from cuttlebone.api.dependencies import Status
-from cuttlebone.api.documents import answer, problems
-from cuttlebone.api.examples import HEALTH, NOT_READY, READY
-from cuttlebone.api.resources import Health, ReadinessResource
+from cuttlebone.api.openapi import answer, problems
+from cuttlebone.api.openapi_examples import read_examples
 from cuttlebone.api.views import ExactJson
+from cuttlebone.http_types import Health, ReadinessResource
 
 router = APIRouter(tags=["health"])
 
@@ -15,7 +15,7 @@ router = APIRouter(tags=["health"])
     "/healthz",
     summary="Is the host alive?",
     response_model=Health,
-    responses={200: answer("It is.", {"alive": HEALTH}), **problems(guarded=False)},
+    responses={200: answer("It is.", read_examples("health")), **problems(guarded=False)},
 )
 async def show_health(request: Request) -> Response:
     """Answer as long as the event loop turns, without asking anything else."""
@@ -27,8 +27,12 @@ async def show_health(request: Request) -> Response:
     summary="Can the host serve all that it is set up to serve?",
     response_model=ReadinessResource,
     responses={
-        200: answer("It can.", {"ready": READY}),
-        503: answer("It cannot, for these reasons.", {"not_ready": NOT_READY}, ReadinessResource),
+        200: answer("It can.", read_examples("readiness", "ready")),
+        503: answer(
+            "It cannot, for these reasons.",
+            read_examples("readiness", "not_ready"),
+            ReadinessResource,
+        ),
         **problems(guarded=False),
     },
 )
@@ -39,5 +43,5 @@ def show_readiness(status: Status) -> Response:
         layer: "on" if missing is None else f"off: {missing}"
         for layer, missing in found.layers.items()
     }
-    body = ReadinessResource(ready=found.ready, reasons=found.reasons, isolation=layers)
+    body = ReadinessResource(ready=found.ready, reasons=list(found.reasons), isolation=layers)
     return ExactJson(body, 200 if found.ready else 503)

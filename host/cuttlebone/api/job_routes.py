@@ -16,12 +16,12 @@ from cuttlebone.api.dependencies import (
     Jobs,
     allowed,
 )
-from cuttlebone.api.documents import answer, nothing, problems
-from cuttlebone.api.examples import ENVELOPES, JOB_PAGE, JOBS, JOURNAL
 from cuttlebone.api.following import until_final
-from cuttlebone.api.resources import JobPage, JobResource
+from cuttlebone.api.openapi import answer, nothing, problems
+from cuttlebone.api.openapi_examples import read_examples
 from cuttlebone.api.views import ExactJson, job_answer, job_path, job_summary
 from cuttlebone.errors import RETRY_SOON_S, CallerError, ProblemCode
+from cuttlebone.http_types import JobPage, JobResource
 from cuttlebone.job.job import JobFilter
 from cuttlebone.job.recorded_job import RecordedJob
 from cuttlebone_abi import Envelope, JobStatus
@@ -39,7 +39,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
     response_model=JobPage,
     dependencies=[allowed(TokenScope.READ)],
     responses={
-        200: answer("Some jobs, newest first.", {"page": JOB_PAGE}),
+        200: answer("Some jobs, newest first.", read_examples("job_page")),
         **problems(ProblemCode.BAD_REQUEST),
     },
 )
@@ -78,7 +78,7 @@ def list_jobs(
     page = found[:limit]
     return ExactJson(
         JobPage(
-            jobs=tuple(job_summary(job) for job in page),
+            jobs=[job_summary(job) for job in page],
             cursor=cursor_after(page[-1]) if len(found) > limit else None,
         )
     )
@@ -90,7 +90,9 @@ def list_jobs(
     response_model=JobResource,
     dependencies=[allowed(TokenScope.READ)],
     responses={
-        200: answer("The job as it stands.", JOBS, headers=("Retry-After", "ETag")),
+        200: answer(
+            "The job as it stands.", read_examples("jobs"), headers=("Retry-After", "ETag")
+        ),
         304: nothing("The job stands as it did.", headers=("ETag",)),
         **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.BAD_REQUEST),
     },
@@ -134,8 +136,8 @@ async def show_job(
     response_model=JobResource,
     dependencies=[allowed(TokenScope.CANCEL)],
     responses={
-        202: answer("Cancelling.", {"running": JOBS["running"]}, headers=("Retry-After",)),
-        200: answer("The job had ended already.", {"completed": JOBS["completed"]}, JobResource),
+        202: answer("Cancelling.", read_examples("jobs", "running"), headers=("Retry-After",)),
+        200: answer("The job had ended already.", read_examples("jobs", "completed"), JobResource),
         **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.STORE_UNAVAILABLE),
     },
 )
@@ -169,7 +171,7 @@ def forget_job(job: ExistingJob, jobs: Jobs) -> Response:
     response_model=Envelope,
     dependencies=[allowed(TokenScope.READ)],
     responses={
-        200: answer("The envelope alone.", ENVELOPES),
+        200: answer("The envelope alone.", read_examples("envelopes")),
         **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.NOT_FINAL),
     },
 )
@@ -190,7 +192,7 @@ def show_result(job: ExistingJob) -> Response:
     response_model=RecordedJob,
     dependencies=[allowed(TokenScope.READ)],
     responses={
-        200: answer("The steps so far.", {"journal": JOURNAL}),
+        200: answer("The steps so far.", read_examples("journal")),
         **problems(ProblemCode.UNKNOWN_JOB),
     },
 )

@@ -6,11 +6,11 @@ from fastapi import APIRouter, Response
 
 from cuttlebone.access import TokenScope
 from cuttlebone.api.dependencies import ExistingJob, Jobs, Status, allowed
-from cuttlebone.api.documents import answer, problems, text_answer
-from cuttlebone.api.examples import DELIVERIES, METRICS
-from cuttlebone.api.resources import DeliveryList, DeliveryResource
+from cuttlebone.api.openapi import answer, problems, text_answer
+from cuttlebone.api.openapi_examples import read_examples
 from cuttlebone.api.views import ExactJson
 from cuttlebone.errors import ProblemCode
+from cuttlebone.http_types import DeliveryList, DeliveryResource
 
 EXPOSITION: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -22,7 +22,10 @@ router = APIRouter(dependencies=[allowed(TokenScope.READ)])
     tags=["health"],
     summary="Numbers for Prometheus",
     response_class=Response,
-    responses={200: text_answer("The text format of Prometheus.", METRICS), **problems()},
+    responses={
+        200: text_answer("The text format of Prometheus.", read_examples("metrics")),
+        **problems(),
+    },
 )
 def show_metrics(status: Status) -> Response:
     """Answer with what the host counts and measures; docs/operations.md says what each is."""
@@ -35,7 +38,7 @@ def show_metrics(status: Status) -> Response:
     summary="Show what was told to the callback of a job",
     response_model=DeliveryList,
     responses={
-        200: answer("The callback, and each attempt to tell it.", {"delivered": DELIVERIES}),
+        200: answer("The callback, and each attempt to tell it.", read_examples("deliveries")),
         **problems(ProblemCode.UNKNOWN_JOB),
     },
 )
@@ -45,6 +48,6 @@ def list_deliveries(job: ExistingJob, jobs: Jobs) -> Response:
     return ExactJson(
         DeliveryList(
             callback_url=job.callback_url,
-            deliveries=tuple(DeliveryResource.model_validate(one) for one in found),
+            deliveries=[DeliveryResource.model_validate(one) for one in found],
         )
     )

@@ -7,7 +7,6 @@ from typing import Final
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
@@ -19,6 +18,7 @@ from cuttlebone.errors import (
     ProblemCode,
     StoreUnavailable,
 )
+from cuttlebone.http_types import FieldProblem, Problem
 from cuttlebone.text import printable
 from cuttlebone_abi import dump_json
 
@@ -74,29 +74,6 @@ KINDS: Final[Mapping[ProblemCode, ProblemKind]] = MappingProxyType(
 )
 
 
-class FieldProblem(BaseModel):
-    """One place in the body that is wrong."""
-
-    model_config = ConfigDict(frozen=True)
-
-    pointer: str = Field(description="JSON Pointer (RFC 6901) into the body; empty is all of it.")
-    message: str
-
-
-class Problem(BaseModel):
-    """A request that was refused. Nothing was changed."""
-
-    model_config = ConfigDict(frozen=True)
-
-    type: str = Field(description="A URI for `code`. It names the problem and leads nowhere.")
-    title: str = Field(description="What all problems of this code have in common.")
-    status: int
-    detail: str = Field(description="What is wrong this time, and what to do.")
-    code: ProblemCode
-    instance: str = Field(description="The path that was asked for.")
-    errors: tuple[FieldProblem, ...] = Field(description="Where the body is wrong, if it is.")
-
-
 def problem_of(error: CallerError, instance: str) -> Problem:
     """Write a refusal of a request to the path `instance` as a document."""
     kind = KINDS[error.code]
@@ -107,9 +84,9 @@ def problem_of(error: CallerError, instance: str) -> Problem:
         detail=error.message,
         code=error.code,
         instance=instance,
-        errors=tuple(
+        errors=[
             FieldProblem(pointer=fault.pointer, message=fault.message) for fault in error.faults
-        ),
+        ],
     )
 
 

@@ -4,12 +4,12 @@ from fastapi import APIRouter, Request, Response
 
 from cuttlebone.access import TokenScope
 from cuttlebone.api.dependencies import SpecName, Specs, Status, allowed
-from cuttlebone.api.documents import answer, problems
-from cuttlebone.api.examples import MODELS, SPEC, SPECS
 from cuttlebone.api.loading import in_loading_thread
-from cuttlebone.api.resources import ModelList, SpecList, SpecResource
+from cuttlebone.api.openapi import answer, problems
+from cuttlebone.api.openapi_examples import read_examples
 from cuttlebone.api.views import ExactJson, model_resource, spec_resource, unusable_specs
 from cuttlebone.errors import ProblemCode
+from cuttlebone.http_types import ModelList, SpecList, SpecResource
 
 router = APIRouter(prefix="/v1", dependencies=[allowed(TokenScope.READ)])
 
@@ -20,7 +20,7 @@ router = APIRouter(prefix="/v1", dependencies=[allowed(TokenScope.READ)])
     summary="List specs",
     response_model=SpecList,
     responses={
-        200: answer("All specs, by name.", {"specs": SPECS}),
+        200: answer("All specs, by name.", read_examples("spec_list")),
         **problems(ProblemCode.MISCONFIGURED),
     },
 )
@@ -30,7 +30,7 @@ async def list_specs(request: Request, specs: Specs) -> Response:
     faults = await in_loading_thread(request, specs.faults)
     return ExactJson(
         SpecList(
-            specs=tuple(spec_resource(one) for one in known),
+            specs=[spec_resource(one) for one in known],
             unusable=unusable_specs(faults),
         )
     )
@@ -42,7 +42,7 @@ async def list_specs(request: Request, specs: Specs) -> Response:
     summary="Show a spec",
     response_model=SpecResource,
     responses={
-        200: answer("The spec.", {"spec": SPEC}),
+        200: answer("The spec.", read_examples("spec")),
         **problems(ProblemCode.UNKNOWN_SPEC, ProblemCode.SPEC_UNUSABLE, ProblemCode.MISCONFIGURED),
     },
 )
@@ -57,8 +57,8 @@ async def show_spec(request: Request, name: SpecName, specs: Specs) -> Response:
     tags=["models"],
     summary="List models",
     response_model=ModelList,
-    responses={200: answer("All models, by role.", {"models": MODELS}), **problems()},
+    responses={200: answer("All models, by role.", read_examples("model_list")), **problems()},
 )
 def list_models(status: Status) -> Response:
     """Show the models of this host and whether they are loaded."""
-    return ExactJson(ModelList(models=tuple(model_resource(one) for one in status.models())))
+    return ExactJson(ModelList(models=[model_resource(one) for one in status.models()]))

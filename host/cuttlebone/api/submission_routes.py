@@ -12,10 +12,10 @@ from cuttlebone.api.dependencies import (
     batcher_of,
     caller_of,
 )
-from cuttlebone.api.documents import answer, problems, submission_request
-from cuttlebone.api.examples import JOBS
-from cuttlebone.api.resources import JobResource
+from cuttlebone.api.openapi import answer, problems, submission_request
+from cuttlebone.api.openapi_examples import read_examples
 from cuttlebone.errors import ProblemCode
+from cuttlebone.http_types import JobResource
 
 KEY_CHARS_MAX: Final = 255
 
@@ -36,7 +36,7 @@ _REFUSALS: Final = (
 )
 _ACCEPTED: Final = answer(
     "Accepted, now or by the same request before.",
-    {"queued": JOBS["queued"]},
+    read_examples("jobs", "queued"),
     headers=("Location", "Retry-After", "Idempotent-Replayed"),
     links=("show_job", "follow_job", "show_result", "cancel_job", "show_journal", "forget_job"),
 )

@@ -7,7 +7,8 @@ from pathlib import Path
 from fastapi import Response
 from pydantic import BaseModel
 
-from cuttlebone.api.resources import (
+from cuttlebone.errors import RETRY_SOON_S
+from cuttlebone.http_types import (
     AccountingResource,
     BlockLinks,
     BlockResource,
@@ -15,15 +16,14 @@ from cuttlebone.api.resources import (
     JobLinks,
     JobResource,
     JobSummary,
-    KnownBlockResource,
     ModelResource,
     QueueResource,
     SignatureResource,
+    SpecBlock,
     SpecLinks,
     SpecResource,
     UnusableSpec,
 )
-from cuttlebone.errors import RETRY_SOON_S
 from cuttlebone.job.delivery import DeliveryState
 from cuttlebone.job.job import Job
 from cuttlebone.service.answers import KnownBlock, KnownSpec, ModelStatus
@@ -130,34 +130,34 @@ def spec_resource(spec: KnownSpec) -> SpecResource:
         name=spec.name,
         description=spec.description,
         model=spec.model,
-        block=BlockResource.model_validate(spec.block),
+        block=SpecBlock.model_validate(spec.block),
         signature=_signature_resource(spec.block.signature),
         input_schema=spec.input_schema,
         output_schema=spec.output_schema,
         limits=spec.limits,
-        grants=GrantsResource(read=spec.read, follow_symlinks=spec.follow_symlinks),
+        grants=GrantsResource(read=list(spec.read), follow_symlinks=spec.follow_symlinks),
         data_policy=spec.data_policy,
         links=SpecLinks(self=f"/v1/specs/{spec.name}", jobs=f"/v1/jobs?spec={spec.name}"),
     )
 
 
-def block_resource(known: KnownBlock) -> KnownBlockResource:
+def block_resource(known: KnownBlock) -> BlockResource:
     """Show a block."""
     block = known.summary
-    return KnownBlockResource(
+    return BlockResource(
         digest=known.digest,
         size_bytes=block.size_bytes,
         abi_version=block.abi_version,
         signature=_signature_resource(block.signature),
         uploaded=known.uploaded,
-        specs=known.specs,
+        specs=list(known.specs),
         links=BlockLinks(self=f"/v1/blocks/{known.digits}"),
     )
 
 
-def unusable_specs(faults: Mapping[Path, str]) -> tuple[UnusableSpec, ...]:
+def unusable_specs(faults: Mapping[Path, str]) -> list[UnusableSpec]:
     """Show the spec files with a fault, by name."""
-    return tuple(UnusableSpec(file=path.name, fault=faults[path]) for path in sorted(faults))
+    return [UnusableSpec(file=path.name, fault=faults[path]) for path in sorted(faults)]
 
 
 def model_resource(status: ModelStatus) -> ModelResource:

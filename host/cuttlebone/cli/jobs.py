@@ -10,7 +10,7 @@ from rich.text import Text
 from cuttlebone.cli.options import JsonFlag, UrlOption
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import shown, write_json, write_note
-from cuttlebone.client import Client, JobPage, JobResource
+from cuttlebone.client import Client, JobPage, JobSummary
 from cuttlebone.text.addresses import DEFAULT_URL
 from cuttlebone_abi import JobStatus
 
@@ -53,13 +53,13 @@ def _table(page: JobPage) -> Table:
     return table
 
 
-def _standing(job: JobResource) -> str:
+def _standing(job: JobSummary) -> str:
     if job.cancel_requested and not job.status.final:
         return f"{job.status}, being cancelled"
     return job.status
 
 
-def _took(job: JobResource) -> str:
+def _took(job: JobSummary) -> str:
     if job.started_at is None or job.finished_at is None:
         return ""
     return f"{(job.finished_at - job.started_at).total_seconds():.1f} s"

@@ -4,17 +4,18 @@ from cuttlebone.client.awaiting import AsyncClient
 from cuttlebone.client.blocking import Client
 from cuttlebone.client.options import SubmitOptions
 from cuttlebone.client.refusal import NoHost, Refused, Unreachable
-from cuttlebone.client.resources import (
+from cuttlebone.client.stream_event import StreamEvent
+from cuttlebone.http_types import (
     BlockResource,
     DeliveryList,
     DeliveryResource,
     JobPage,
     JobResource,
+    JobSummary,
     ModelResource,
     QueueResource,
     SpecList,
     SpecResource,
-    StreamEvent,
     UnusableSpec,
 )
 
@@ -26,6 +27,7 @@ __all__ = [
     "DeliveryResource",
     "JobPage",
     "JobResource",
+    "JobSummary",
     "ModelResource",
     "NoHost",
     "QueueResource",

@@ -14,17 +14,17 @@ from cuttlebone.client.calls import WAIT_S_MAX, Call
 from cuttlebone.client.exchange import BROKEN, TIMEOUT_S, Exchange, trouble_of
 from cuttlebone.client.options import SubmitOptions
 from cuttlebone.client.refusal import Refused, Unreachable
-from cuttlebone.client.resources import (
+from cuttlebone.client.resuming import Resumption, RetryPause
+from cuttlebone.client.stream_event import StreamEvent
+from cuttlebone.client.streams import BoundedAsyncStream
+from cuttlebone.http_types import (
     BlockResource,
     DeliveryList,
     JobPage,
     JobResource,
     ModelResource,
     SpecList,
-    StreamEvent,
 )
-from cuttlebone.client.resuming import Resumption, RetryPause
-from cuttlebone.client.streams import BoundedAsyncStream
 from cuttlebone_abi import Envelope, JobStatus, Json
 
 T = TypeVar("T")

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from cuttlebone.errors import FieldFault
+from cuttlebone.http_types import Problem
 from cuttlebone.text import printable
 
 
@@ -47,22 +48,6 @@ class Refused(Exception):
         self.retry_after_s = retry_after_s
 
 
-class _Fault(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    pointer: str
-    message: str
-
-
-class _Problem(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    code: str
-    title: str = ""
-    detail: str = ""
-    errors: list[_Fault] = []
-
-
 def refusal(status: int, body: bytes, *, retry_after: str | None) -> Refused:
     """Read an answer of status 400 and above; `retry_after` is that header, if there was one."""
     reason = _read(status, body)
@@ -77,10 +62,10 @@ def refusal(status: int, body: bytes, *, retry_after: str | None) -> Refused:
 
 def _read(status: int, body: bytes) -> _Reason:
     try:
-        problem = _Problem.model_validate_json(body)
+        problem = Problem.model_validate_json(body)
     except ValidationError:
         # A proxy, or some other server on that port. What it says may still help a person.
         start = printable(body[:200].decode("utf-8", "replace"))
         return _Reason("not_a_problem_document", f"status {status}: {start}", ())
     faults = tuple(FieldFault(one.pointer, one.message) for one in problem.errors)
-    return _Reason(problem.code, problem.detail or problem.title or problem.code, faults)
+    return _Reason(problem.code, problem.detail, faults)

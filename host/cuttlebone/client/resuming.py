@@ -3,7 +3,7 @@
 from typing import Final
 
 from cuttlebone.client.refusal import NoHost, Refused, Unreachable
-from cuttlebone.client.resources import StreamEvent
+from cuttlebone.client.stream_event import StreamEvent
 from cuttlebone_abi import JobStatus, Json, MalformedMessage, load_json
 
 FAILURES_MAX: Final = 8

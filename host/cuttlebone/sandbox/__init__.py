@@ -1,9 +1,9 @@
 """Everything that touches wasm: admission, compiling, guests. The only importer of wasmtime."""
 
+from cuttlebone.locked_process.lockdown import Layer
 from cuttlebone.sandbox.block import Block
 from cuttlebone.sandbox.compiler import CompileLimits
 from cuttlebone.sandbox.guest import Guest, GuestAccounting, GuestLimits
-from cuttlebone.sandbox.lockdown import Layer
 from cuttlebone.sandbox.sandbox import Sandbox
 
 __all__ = [

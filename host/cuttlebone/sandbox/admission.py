@@ -8,8 +8,10 @@ from typing import Final
 from cuttlebone.errors import BlockRefused, Interrupted, JobError
 from cuttlebone.sandbox.block import WASM_PAGE_BYTES, Block
 from cuttlebone.sandbox.contract import contract_faults
-from cuttlebone.sandbox.execution import Description, Execution
+from cuttlebone.sandbox.description import Description
 from cuttlebone.sandbox.guest import GuestLimits
+from cuttlebone.sandbox.guest_process import GuestProcess
+from cuttlebone.sandbox.instance import Instance
 from cuttlebone.sandbox.shape import ModuleShape, read_shape
 from cuttlebone_abi import ABI_VERSION, ErrorCode, InvalidSignature, Signature, parse_signature
 
@@ -32,9 +34,11 @@ def admissible_shape(wasm: bytes) -> ModuleShape:
     return shape
 
 
-def block_of(wasm: bytes, shape: ModuleShape, execution: Execution, *, probe_s_max: float) -> Block:
-    """Ask a fresh execution for its ABI version and signature, and close it; raise BlockRefused."""
-    abi_version, signature = _checked(_probe(execution, probe_s_max))
+def block_of(
+    wasm: bytes, shape: ModuleShape, guest: Instance | GuestProcess, *, probe_s_max: float
+) -> Block:
+    """Ask a fresh guest for its ABI version and signature, and close it; raise BlockRefused."""
+    abi_version, signature = _checked(_probe(guest, probe_s_max))
     return Block(
         digest=digest_of(wasm),
         size_bytes=len(wasm),
@@ -46,12 +50,12 @@ def block_of(wasm: bytes, shape: ModuleShape, execution: Execution, *, probe_s_m
     )
 
 
-def _probe(execution: Execution, probe_s_max: float) -> Description:
-    alarm = threading.Timer(probe_s_max, execution.interrupt)
+def _probe(guest: Instance | GuestProcess, probe_s_max: float) -> Description:
+    alarm = threading.Timer(probe_s_max, guest.interrupt)
     alarm.daemon = True
     alarm.start()
     try:
-        return execution.describe()
+        return guest.describe()
     except JobError as error:
         if error.code is ErrorCode.TIMEOUT:
             raise BlockRefused(
@@ -63,7 +67,7 @@ def _probe(execution: Execution, probe_s_max: float) -> Description:
     finally:
         alarm.cancel()
         alarm.join()
-        execution.close()
+        guest.close()
 
 
 def _never_ready(within: str) -> str:

@@ -1,8 +1,9 @@
 """A compiled module in memory, in the two forms that it is run from."""
 
-import fcntl
 import os
 import threading
+
+from cuttlebone.locked_process.sealed_file import sealed_file
 
 
 class Artefact:
@@ -34,17 +35,3 @@ class Artefact:
     def __del__(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
-
-
-def sealed_file(content: bytes) -> int:
-    """A memory file with this content that nobody can change any more; the caller closes it."""
-    descriptor = os.memfd_create("cuttlebone", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    try:
-        with os.fdopen(os.dup(descriptor), "wb") as file:
-            file.write(content)
-        seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
-        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor

@@ -10,15 +10,19 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from cuttlebone.errors import BlockRefused, Interrupted
-from cuttlebone.sandbox.artefact import Artefact, sealed_file
+from cuttlebone.locked_process.child import Child, ChildDied
+from cuttlebone.locked_process.fork_server import ForkServer
+from cuttlebone.locked_process.frames import ReplyKind
+from cuttlebone.locked_process.lockdown import ProcessLimits
+from cuttlebone.locked_process.sealed_file import sealed_file
+from cuttlebone.locked_process.spawn_request import SpawnRequest
+from cuttlebone.sandbox import compile_program
+from cuttlebone.sandbox.artefact import Artefact
 from cuttlebone.sandbox.cache import ArtefactCache
-from cuttlebone.sandbox.child import Child, ChildDied
+from cuttlebone.sandbox.compile_program import CompileRequest
 from cuttlebone.sandbox.compiling import compile_module
-from cuttlebone.sandbox.engine import settings_digest
-from cuttlebone.sandbox.fork_server import ForkServer
-from cuttlebone.sandbox.frames import METERED, Reply, Request
+from cuttlebone.sandbox.engine import RESERVED_BYTES, settings_digest
 from cuttlebone.sandbox.guest import MEBIBYTE
-from cuttlebone.sandbox.spawn_request import SpawnRequest
 from cuttlebone.text import printable
 
 ARTEFACT_BYTES_MAX: Final = 256 * MEBIBYTE
@@ -85,34 +89,37 @@ class Compiler:
     def _compile(self, wasm: bytes, *, metered: bool, stopped: Callable[[], bool]) -> bytes:
         if self._fork_server is None:
             return compile_module(wasm, metered=metered)
-        order = SpawnRequest.for_compiling(
-            cpu_s=self._limits.cpu_s, data_bytes=self._limits.data_bytes
+        wanted = SpawnRequest(
+            program=compile_program.__name__,
+            limits=ProcessLimits(self._limits.cpu_s, self._limits.data_bytes, RESERVED_BYTES),
+            lowers_priority=False,
         )
         source = sealed_file(wasm)
         try:
-            child = self._fork_server.spawn(order, source)
+            child = self._fork_server.spawn(wanted, source)
         finally:
             os.close(source)
         try:
-            return _ask_for_code(child, METERED if metered else b"", stopped, self._limits)
+            request = CompileRequest.COMPILE_METERED if metered else CompileRequest.COMPILE
+            return _ask_for_code(child, request, stopped, self._limits)
         finally:
             child.close()
 
 
 def _ask_for_code(
-    child: Child, payload: bytes, stopped: Callable[[], bool], limits: CompileLimits
+    child: Child, request: CompileRequest, stopped: Callable[[], bool], limits: CompileLimits
 ) -> bytes:
     with _Watch(child, stopped, limits.wall_s) as watch:
         try:
-            answer = child.ask(Request.COMPILE, payload, payload_bytes_max=ARTEFACT_BYTES_MAX)
+            reply = child.ask(request, b"", payload_bytes_max=ARTEFACT_BYTES_MAX)
         except ChildDied as death:
             if stopped():
                 raise Interrupted("compiling") from None
             too_long = watch.expired or death.signal_number == signal.SIGXCPU
             raise BlockRefused((_too_much(limits, death, too_long=too_long),)) from None
-    if answer.kind is Reply.PAYLOAD:
-        return answer.payload
-    text = answer.payload.decode(errors="replace")
+    if reply.kind is ReplyKind.DONE:
+        return reply.payload
+    text = reply.payload.decode(errors="replace")
     raise BlockRefused(tuple(printable(line, chars_max=1024) for line in text.splitlines()))
 
 

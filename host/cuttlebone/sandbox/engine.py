@@ -45,6 +45,8 @@ _ON: Final = (
 )
 MEMORY_RESERVATION_BYTES: Final = 4 << 30
 MEMORY_GUARD_BYTES: Final = 32 << 20
+RESERVED_BYTES: Final = MEMORY_RESERVATION_BYTES + 4 * MEMORY_GUARD_BYTES + (512 << 20)
+"""Address space that a process needs for one guest, without its being memory."""
 TABLE_ELEMENTS_MAX: Final = 100_000
 
 

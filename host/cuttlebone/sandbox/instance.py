@@ -12,8 +12,8 @@ import wasmtime
 
 from cuttlebone.errors import Interrupted, JobError
 from cuttlebone.sandbox.calls import Calls, NativeCalls, WasmFunction
+from cuttlebone.sandbox.description import Description
 from cuttlebone.sandbox.engine import TABLE_ELEMENTS_MAX, new_engine
-from cuttlebone.sandbox.execution import Description
 from cuttlebone.sandbox.guest import GuestAccounting, GuestLimits
 from cuttlebone.sandbox.traps import exceeded, job_error
 from cuttlebone_abi import ErrorCode
@@ -38,21 +38,27 @@ def checked_range(address: int, length: int, memory_bytes: int, what: str) -> No
 
 
 class Instance:
-    """An Execution in this thread: one store with one instance of a compiled module.
+    """A Guest in this thread: one store with one instance of a compiled module.
 
     Owned by the thread that made it. Invariants: no wasm runs before `init` or `describe`;
     `_buffer_bytes` bytes at `_buffer` lie in the memory, which never shrinks; after a JobError or
-    Interrupted the instance is not entered again, which the guests above this class see to; nor is
-    it once `_last_words` are set.
+    Interrupted the instance is not entered again, which the guests around this class see to; nor
+    is it once `_last_words` are set.
     """
 
     def __init__(
-        self, artefact: bytes, limits: GuestLimits, engine: wasmtime.Engine | None = None
+        self,
+        artefact: bytes,
+        limits: GuestLimits,
+        *,
+        wants_tokens: bool = False,
+        engine: wasmtime.Engine | None = None,
     ) -> None:
         """Load the code into `engine`, which must suit `limits` and nobody else may use, or a new one.
 
         An engine that is given is not closed.
         """
+        self.wants_tokens = wants_tokens
         self._limits = limits
         metered = limits.fuel is not None
         self._engine = engine or new_engine(metered=metered, stack_bytes=limits.stack_bytes)
@@ -72,6 +78,14 @@ class Instance:
         self._last_words: bytes | None = None
         self._guest_ns = 0
         self._steps = 0
+
+    @property
+    def accounting(self) -> GuestAccounting:
+        """What was used up to the last call's return."""
+        fuel = None
+        if self._limits.fuel is not None:
+            fuel = self._limits.fuel - self._store.get_fuel()
+        return GuestAccounting(self._guest_ns / 1e6, self._memory_bytes(), self._steps, fuel)
 
     def init(self, payload: bytes) -> bytes:
         """Instantiate, initialise, call `cf_init`; return the command's bytes."""
@@ -107,13 +121,6 @@ class Instance:
     def interrupt(self) -> None:
         """Stop the call that runs now or the next one. From any thread, while the instance is open."""
         self._engine.increment_epoch()
-
-    def accounting(self) -> GuestAccounting:
-        """What was used up to the last call's return."""
-        fuel = None
-        if self._limits.fuel is not None:
-            fuel = self._limits.fuel - self._store.get_fuel()
-        return GuestAccounting(self._guest_ns / 1e6, self._memory_bytes(), self._steps, fuel)
 
     def close(self) -> None:
         """Free store, module and engine; nobody may be inside any of them."""

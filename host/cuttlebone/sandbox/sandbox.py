@@ -10,6 +10,9 @@ from typing import Final, Self
 import structlog
 
 from cuttlebone.errors import OperatorError
+from cuttlebone.locked_process.fork_server import ForkServer
+from cuttlebone.locked_process.lockdown import Layer
+from cuttlebone.sandbox import compile_program, guest_program
 from cuttlebone.sandbox.admission import (
     PROBE_LIMITS,
     PROBE_S_MAX,
@@ -21,16 +24,17 @@ from cuttlebone.sandbox.artefact import Artefact
 from cuttlebone.sandbox.block import Block
 from cuttlebone.sandbox.cache import ArtefactCache
 from cuttlebone.sandbox.compiler import CompileLimits, Compiler
-from cuttlebone.sandbox.execution import Execution, ExecutionGuest
-from cuttlebone.sandbox.fork_server import ForkServer
+from cuttlebone.sandbox.deferred_guest import DeferredGuest
 from cuttlebone.sandbox.guest import Guest, GuestLimits
+from cuttlebone.sandbox.guest_process import GuestProcess
 from cuttlebone.sandbox.instance import Instance
-from cuttlebone.sandbox.lockdown import Layer
-from cuttlebone.sandbox.process_execution import ProcessExecution
 from cuttlebone.sandbox.traps import exceeded
 from cuttlebone.settings import Isolation
 
 BLOCKS_KEPT_MAX: Final = 256
+
+# One zygote for both: they share wasmtime, which is nearly all that it holds.
+_PROGRAMS: Final = (guest_program.__name__, compile_program.__name__)
 
 _log = structlog.get_logger(__name__)
 
@@ -56,7 +60,7 @@ class Sandbox:
         guests as `isolation` demands.
         """
         # Thread mode compiles in a process of its own as well, where there can be one.
-        self._fork_server = ForkServer() if sys.platform == "linux" else None
+        self._fork_server = ForkServer(_PROGRAMS) if sys.platform == "linux" else None
         self._isolated = isolation is not Isolation.THREAD
         if self._isolated:
             self._demand(isolation)
@@ -88,7 +92,7 @@ class Sandbox:
         block = block_of(
             wasm,
             shape,
-            self._execution(artefact, PROBE_LIMITS),
+            self._guest(artefact, PROBE_LIMITS, wants_tokens="cf_on_token" in shape.exports),
             probe_s_max=self._probe_s_max,
         )
         with self._lock:
@@ -110,14 +114,14 @@ class Sandbox:
             needed = f"the block needs {block.memory_bytes_min} to start"
             raise exceeded("memory_bytes", f"{needed}, but may have {limits.memory_bytes}")
 
-        def open_execution(stopped: Callable[[], bool]) -> Execution:
+        def open_guest(stopped: Callable[[], bool]) -> Guest:
             metered = limits.fuel is not None
             artefact = self._compiler.artefact(
                 block.digest, block.wasm, metered=metered, stopped=stopped
             )
-            return self._execution(artefact, limits)
+            return self._guest(artefact, limits, wants_tokens=block.wants_tokens)
 
-        return ExecutionGuest(open_execution, wants_tokens=block.wants_tokens)
+        return DeferredGuest(open_guest, wants_tokens=block.wants_tokens)
 
     def close(self) -> None:
         """End the zygote and with it every guest process that is still there."""
@@ -130,10 +134,13 @@ class Sandbox:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _execution(self, artefact: Artefact, limits: GuestLimits) -> Execution:
+    def _guest(
+        self, artefact: Artefact, limits: GuestLimits, *, wants_tokens: bool
+    ) -> Instance | GuestProcess:
         if self._isolated and self._fork_server is not None:
-            return ProcessExecution(self._fork_server.spawn, artefact, limits)
-        return Instance(artefact.code, limits)
+            spawn = self._fork_server.spawn
+            return GuestProcess(spawn, artefact, limits, wants_tokens=wants_tokens)
+        return Instance(artefact.code, limits, wants_tokens=wants_tokens)
 
     def _demand(self, isolation: Isolation) -> None:
         if self._fork_server is None:
