@@ -19,8 +19,8 @@ LARGE = "x" * (900 << 10)
 
 
 @contextmanager
-def bounded(folder: Path, bounds: ConnectionLimits) -> Iterator[Api]:
-    with served(folder, {**SCRIPTS, "talk": talk}, bounds=bounds, body_bytes_max=1 << 20) as api:
+def bounded(folder: Path, limits: ConnectionLimits) -> Iterator[Api]:
+    with served(folder, {**SCRIPTS, "talk": talk}, limits=limits, body_bytes_max=1 << 20) as api:
         yield api
 
 

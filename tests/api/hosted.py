@@ -11,8 +11,8 @@ import httpx
 
 from cuttlebone.access import Authenticator
 from cuttlebone.api import HttpServer, create_app, listen
+from cuttlebone.api.app_state import state_of
 from cuttlebone.api.connection_limits import ConnectionLimits
-from cuttlebone.api.dependencies import subscribers_of
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.assembly import Modules
 from cuttlebone.endpoints.local import ResidentModels
@@ -136,7 +136,7 @@ def served(
     port: int = 0,
     authenticator: Authenticator | None = None,
     body_bytes_max: int = BODY_BYTES_MAX,
-    bounds: ConnectionLimits | None = None,
+    limits: ConnectionLimits | None = None,
     sandbox: Modules | None = None,
     **settings: object,
 ) -> Iterator[Api]:
@@ -157,8 +157,9 @@ def served(
             host,
             version=VERSION,
             authenticator=authenticator,
+            limits=limits,
         )
-        server = HttpServer(app, listener, grace_s=2, bounds=bounds)
+        server = HttpServer(app, listener, grace_s=2)
         # Nothing is encrypted here, and reading all certificates of the machine takes its time.
         client = httpx.Client(
             base_url=server.url,
@@ -167,4 +168,4 @@ def served(
             limits=httpx.Limits(max_connections=None),
         )
         with server, client as http:
-            yield Api(host, server, subscribers_of(app), http)
+            yield Api(host, server, state_of(app).subscribers, http)

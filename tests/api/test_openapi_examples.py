@@ -5,8 +5,8 @@ from importlib.resources import files
 import pytest
 from pydantic import BaseModel, TypeAdapter
 
-from cuttlebone.api.bodies import SubmissionBody
 from cuttlebone.api.openapi_examples import read_examples
+from cuttlebone.api.submission_body import SubmissionBody
 from cuttlebone.errors import ProblemCode
 from cuttlebone.http_types import (
     BlockList,

@@ -13,12 +13,12 @@ from api.bounded import BODY, HEAD, LARGE, bounded, scrape, talk, until_open
 from api.hosted import BOUND_S, SCRIPTS, Api, served
 from api.raw import connected, rest
 from cuttlebone.api import HttpServer, create_app, listen
+from cuttlebone.api.app_state import state_of
 from cuttlebone.api.connection_limits import (
     BYTES_PER_S_MIN,
     ConnectionLimits,
-    Pace,
+    TransferLimits,
 )
-from cuttlebone.api.dependencies import subscribers_of
 from cuttlebone_abi import Json
 
 # --- how slowly a body may come -----------------------------------------------------------------
@@ -30,7 +30,7 @@ def announced(length: int) -> bytes:
 
 def test_a_body_that_stands_still_is_not_waited_for(tmp_path: Path) -> None:
     with (
-        bounded(tmp_path, ConnectionLimits(pace=Pace(stall_s=0.2))) as api,
+        bounded(tmp_path, ConnectionLimits(transfer=TransferLimits(stall_s=0.2))) as api,
         connected(api) as client,
     ):
         client.sendall(announced(len(BODY)) + BODY[:10])
@@ -46,7 +46,7 @@ def test_a_body_that_stands_still_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_a_body_that_never_begins_is_not_waited_for(tmp_path: Path) -> None:
     with (
-        bounded(tmp_path, ConnectionLimits(pace=Pace(stall_s=0.2))) as api,
+        bounded(tmp_path, ConnectionLimits(transfer=TransferLimits(stall_s=0.2))) as api,
         connected(api) as client,
     ):
         client.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
@@ -55,8 +55,8 @@ def test_a_body_that_never_begins_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_body_that_trickles_in_is_not_waited_for(tmp_path: Path) -> None:
-    pace = Pace(stall_s=0.5, bytes_per_s=1_000)
-    with bounded(tmp_path, ConnectionLimits(pace=pace)) as api, connected(api) as client:
+    transfer = TransferLimits(stall_s=0.5, bytes_per_s=1_000)
+    with bounded(tmp_path, ConnectionLimits(transfer=transfer)) as api, connected(api) as client:
         client.sendall(announced(100_000))
         client.settimeout(0.05)  # twenty bytes a second, and never half a second without one
         answer = b""
@@ -72,8 +72,8 @@ def test_a_body_that_trickles_in_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_body_that_comes_slowly_but_steadily_is_taken(tmp_path: Path) -> None:
-    pace = Pace(stall_s=BOUND_S, bytes_per_s=10)
-    with bounded(tmp_path, ConnectionLimits(pace=pace)) as api, connected(api) as client:
+    transfer = TransferLimits(stall_s=BOUND_S, bytes_per_s=10)
+    with bounded(tmp_path, ConnectionLimits(transfer=transfer)) as api, connected(api) as client:
         client.sendall(announced(len(BODY)))
         for byte in BODY:
             client.sendall(bytes([byte]))
@@ -85,8 +85,8 @@ def test_a_body_that_comes_slowly_but_steadily_is_taken(tmp_path: Path) -> None:
 def test_an_upload_that_stands_still_leaves_nothing(tmp_path: Path) -> None:
     specs = tmp_path / "specs"
     specs.mkdir()
-    bounds = ConnectionLimits(pace=Pace(stall_s=0.2))
-    with served(specs, state=tmp_path, bounds=bounds) as api, connected(api) as client:
+    limits = ConnectionLimits(transfer=TransferLimits(stall_s=0.2))
+    with served(specs, state=tmp_path, limits=limits) as api, connected(api) as client:
         client.sendall(
             f"PUT /v1/blocks/{'0' * 64} HTTP/1.1\r\nHost: localhost\r\n"
             "Content-Type: application/wasm\r\nContent-Length: 100\r\n\r\nhalf".encode()
@@ -107,8 +107,8 @@ def test_a_body_that_nobody_wants_does_not_keep_a_connection(tmp_path: Path) -> 
         assert rest(client).startswith(b"HTTP/1.1 200 ")
 
 
-def test_the_pace_is_what_is_documented() -> None:
-    assert ConnectionLimits().pace == Pace(stall_s=30, bytes_per_s=BYTES_PER_S_MIN)
+def test_the_limits_of_a_transfer_are_what_is_documented() -> None:
+    assert ConnectionLimits().transfer == TransferLimits(stall_s=30, bytes_per_s=BYTES_PER_S_MIN)
     assert BYTES_PER_S_MIN == 4096
 
 
@@ -116,15 +116,15 @@ def test_the_pace_is_what_is_documented() -> None:
 
 
 @contextmanager
-def narrow(folder: Path, bounds: ConnectionLimits) -> Iterator[Api]:
+def narrow(folder: Path, limits: ConnectionLimits) -> Iterator[Api]:
     """Serve a host on connections of which the kernel holds as little as it can."""
     with served(folder, {**SCRIPTS, "talk": talk}, body_bytes_max=1 << 20) as wide:
-        app = create_app(wide.host, version="0")
+        app = create_app(wide.host, version="0", limits=limits)
         with listen("127.0.0.1", 0) as listener:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-            server = HttpServer(app, listener, grace_s=1, bounds=bounds)
+            server = HttpServer(app, listener, grace_s=1)
             with server:
-                yield Api(wide.host, server, subscribers_of(app), wide.http)
+                yield Api(wide.host, server, state_of(app).subscribers, wide.http)
 
 
 @contextmanager
@@ -154,7 +154,8 @@ def test_an_answer_that_nobody_takes_does_not_keep_a_connection(
 ) -> None:
     with (
         narrow(
-            tmp_path, ConnectionLimits(pace=Pace(stall_s=0.2), keep_alive_s=60, head_s=60)
+            tmp_path,
+            ConnectionLimits(transfer=TransferLimits(stall_s=0.2), keep_alive_s=60, head_s=60),
         ) as api,
         asked(api, job_path(api, "echo", LARGE), last) as client,
     ):
@@ -168,7 +169,8 @@ def test_the_end_of_an_answer_is_not_waited_for_either(tmp_path: Path) -> None:
     """What is left then is less than the server would have stopped writing for."""
     with (
         narrow(
-            tmp_path, ConnectionLimits(pace=Pace(stall_s=0.2), keep_alive_s=0, head_s=0.2)
+            tmp_path,
+            ConnectionLimits(transfer=TransferLimits(stall_s=0.2), keep_alive_s=0, head_s=0.2),
         ) as api,
         asked(api, job_path(api, "echo", "x" * 40_000)) as client,
     ):
@@ -183,7 +185,7 @@ def test_a_stream_that_nobody_reads_is_cut_and_lets_go_of_the_job(
 ) -> None:
     with (
         structlog.testing.capture_logs() as logs,
-        narrow(tmp_path, ConnectionLimits(pace=Pace(stall_s=0.2))) as api,
+        narrow(tmp_path, ConnectionLimits(transfer=TransferLimits(stall_s=0.2))) as api,
     ):
         with asked(api, f"{job_path(api, 'talk', 3)}/events") as client:
             until_open(api, 1)
@@ -197,9 +199,9 @@ def test_a_stream_that_nobody_reads_is_cut_and_lets_go_of_the_job(
 
 
 def test_an_answer_may_take_longer_than_the_next_head_if_the_client_reads(tmp_path: Path) -> None:
-    pace = Pace(stall_s=0.3, bytes_per_s=1)
+    transfer = TransferLimits(stall_s=0.3, bytes_per_s=1)
     with (
-        narrow(tmp_path, ConnectionLimits(pace=pace, head_s=0.05, keep_alive_s=0)) as api,
+        narrow(tmp_path, ConnectionLimits(transfer=transfer, head_s=0.05, keep_alive_s=0)) as api,
         asked(api, job_path(api, "echo", LARGE)) as client,
     ):
         received = bytearray()

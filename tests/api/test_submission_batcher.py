@@ -12,8 +12,8 @@ from fastapi import Response
 from api.hosted import BOUND_S, SCRIPTS
 from cuttlebone.access import Quotas
 from cuttlebone.access.callers import LOCAL
-from cuttlebone.api.bodies import SubmissionBody
 from cuttlebone.api.submission_batcher import GROUP_MAX, GROUPS_AT_ONCE, SubmissionBatcher
+from cuttlebone.api.submission_body import SubmissionBody
 from cuttlebone.errors import CallerError, OperatorError, ProblemCode
 from cuttlebone.job.job import Admitted, JobFilter, Submission
 from cuttlebone.service.job_service import JobService
@@ -62,12 +62,12 @@ def submission(spec: str = "echo") -> SubmissionBody:
 
 
 async def under_way(
-    service: Gated, intake: SubmissionBatcher, specs: list[str]
+    service: Gated, batcher: SubmissionBatcher, specs: list[str]
 ) -> list[asyncio.Task[Response]]:
     """Submit one after another; return once as many groups as there can be are under way."""
     tasks = []
     for number, spec in enumerate(specs):
-        tasks.append(asyncio.create_task(intake.accept(LOCAL, submission(spec))))
+        tasks.append(asyncio.create_task(batcher.accept(LOCAL, submission(spec))))
         await asyncio.sleep(0)
         if number < GROUPS_AT_ONCE:
             assert await asyncio.to_thread(service.looking.acquire, timeout=BOUND_S)
@@ -137,9 +137,9 @@ def test_after_a_pause_a_submission_is_taken_at_once(service: Gated) -> None:
     service.go_on.set()
 
     async def submit() -> None:
-        intake = SubmissionBatcher(service, Quotas(Settings()))
+        batcher = SubmissionBatcher(service, Quotas(Settings()))
         for _ in range(5):
-            answer = await asyncio.wait_for(intake.accept(LOCAL, submission()), BOUND_S)
+            answer = await asyncio.wait_for(batcher.accept(LOCAL, submission()), BOUND_S)
             assert answer.status_code == 202
 
     asyncio.run(submit())

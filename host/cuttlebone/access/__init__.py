@@ -2,7 +2,17 @@
 
 from cuttlebone.access.authenticator import Authenticator
 from cuttlebone.access.callers import LOCAL, Caller, TokenScope
+from cuttlebone.access.credentials import Credential
 from cuttlebone.access.quotas import Quotas
 from cuttlebone.access.tokens import Token, TokenFile
 
-__all__ = ["LOCAL", "Authenticator", "Caller", "Quotas", "Token", "TokenFile", "TokenScope"]
+__all__ = [
+    "LOCAL",
+    "Authenticator",
+    "Caller",
+    "Credential",
+    "Quotas",
+    "Token",
+    "TokenFile",
+    "TokenScope",
+]

@@ -1,12 +1,9 @@
-"""The authenticator of a host: from the Authorization header of a request to the caller, or a refusal."""
-
-from typing import Final
+"""The authenticator of a host: from what a request shows to the caller, or a refusal."""
 
 from cuttlebone.access.callers import LOCAL, Caller, TokenScope
+from cuttlebone.access.credentials import Credential
 from cuttlebone.access.tokens import TokenFile
 from cuttlebone.errors import CallerError, ProblemCode
-
-_SCHEME: Final = "bearer"
 
 
 class Authenticator:
@@ -17,22 +14,21 @@ class Authenticator:
         self._tokens = tokens
         self._local = local
 
-    def caller(self, authorization: str | None) -> Caller:
+    def caller(self, credential: Credential) -> Caller:
         """Return who asks; raise CallerError `unauthenticated`, or OperatorError."""
         tokens = None if self._tokens is None else self._tokens.tokens()
         if self._tokens is None or tokens is None:
             if self._local:
                 return LOCAL
             raise _unknown("this host has no tokens any more, so it serves nobody")
-        if authorization is None:
+        if credential.token is None:
             raise _unknown(
                 "this host asks for a token; send it as `Authorization: Bearer …` "
                 "(its operator makes one with `cuttlebone token add`)"
             )
-        scheme, _, secret = authorization.partition(" ")
-        token = self._tokens.find(secret.strip()) if scheme.lower() == _SCHEME else None
+        token = self._tokens.find(credential.token)
         if token is None:
-            raise _unknown("the token in `Authorization` is none of this host, or was revoked")
+            raise _unknown(f"the token in {credential.source} is none of this host, or was revoked")
         return token.caller
 
 

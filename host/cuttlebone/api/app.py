@@ -2,12 +2,15 @@
 
 from typing import Final
 
+from anyio import CapacityLimiter
 from fastapi import FastAPI, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from cuttlebone.access import Authenticator, Quotas
+from cuttlebone.api.app_state import AppState, keep_state
 from cuttlebone.api.block_routes import router as block_routes
+from cuttlebone.api.connection_limits import ConnectionLimits
 from cuttlebone.api.error_middleware import ErrorMiddleware
 from cuttlebone.api.event_routes import router as event_routes
 from cuttlebone.api.health_routes import router as health_routes
@@ -42,11 +45,13 @@ def create_app(
     version: str,
     names: tuple[str, ...] = (),
     authenticator: Authenticator | None = None,
+    limits: ConnectionLimits | None = None,
 ) -> FastAPI:
     """Serve `host` over HTTP.
 
     `names` are those, as they stand in URLs, under which the host may be addressed besides the
-    loopback ones: `127.0.0.5`, `[::1]`. Without an `authenticator` everybody is let in.
+    loopback ones: `127.0.0.5`, `[::1]`. Without an `authenticator` everybody is let in, without
+    `limits` the documented ones hold.
     """
     app = FastAPI(
         title="Cuttlebone",
@@ -59,11 +64,7 @@ def create_app(
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.host = host
-    app.state.subscribers = Subscribers()
-    app.state.authenticator = authenticator or Authenticator()
-    app.state.quotas = Quotas(host.settings)
-    app.state.batcher = SubmissionBatcher(host.jobs, app.state.quotas)
+    keep_state(app, _state(host, authenticator or Authenticator(), limits or ConnectionLimits()))
     for router in (
         submission_routes,
         job_routes,
@@ -82,6 +83,19 @@ def create_app(
     app.add_middleware(ErrorMiddleware)
     app.add_middleware(MetricsMiddleware, metrics=host.status.metrics)
     return app
+
+
+def _state(host: Host, authenticator: Authenticator, limits: ConnectionLimits) -> AppState:
+    quotas = Quotas(host.settings)
+    return AppState(
+        host=host,
+        authenticator=authenticator,
+        quotas=quotas,
+        limits=limits,
+        subscribers=Subscribers(),
+        batcher=SubmissionBatcher(host.jobs, quotas),
+        compile_threads=CapacityLimiter(limits.compile_threads),
+    )
 
 
 def _serve_document(app: FastAPI) -> None:

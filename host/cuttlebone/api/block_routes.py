@@ -6,13 +6,12 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from cuttlebone.access import TokenScope
-from cuttlebone.api.bodies import bytes_announced, check_media_type
+from cuttlebone.api.compile_threads import in_compile_thread
 from cuttlebone.api.dependencies import BlockSha256, Specs, allowed
-from cuttlebone.api.loading import in_loading_thread
 from cuttlebone.api.openapi import answer, block_request, nothing, problems
 from cuttlebone.api.openapi_examples import read_examples
-from cuttlebone.api.pace import body_parts
-from cuttlebone.api.views import ExactJson, block_resource
+from cuttlebone.api.request_body import body_parts, bytes_announced, check_media_type
+from cuttlebone.api.resource_views import ExactJson, block_resource
 from cuttlebone.errors import ProblemCode
 from cuttlebone.http_types import BlockList, BlockResource
 
@@ -51,8 +50,8 @@ async def upload_block(request: Request, sha256: BlockSha256, specs: Specs) -> R
     with specs.upload(sha256, bytes_announced=bytes_announced(request)) as upload:
         async for part in body_parts(request):
             await run_in_threadpool(upload.write, part)
-        _, new = await in_loading_thread(request, upload.finish)
-    known = await in_loading_thread(request, specs.block, sha256)
+        _, new = await in_compile_thread(request, upload.finish)
+    known = await in_compile_thread(request, specs.block, sha256)
     return ExactJson(block_resource(known), 201 if new else 200)
 
 
@@ -68,7 +67,7 @@ async def upload_block(request: Request, sha256: BlockSha256, specs: Specs) -> R
 )
 async def list_blocks(request: Request, specs: Specs) -> Response:
     """Show the blocks that were uploaded and those that specs run."""
-    known = await in_loading_thread(request, specs.blocks)
+    known = await in_compile_thread(request, specs.blocks)
     return ExactJson(BlockList(blocks=[block_resource(one) for one in known]))
 
 
@@ -84,7 +83,7 @@ async def list_blocks(request: Request, specs: Specs) -> Response:
 )
 async def show_block(request: Request, sha256: BlockSha256, specs: Specs) -> Response:
     """Show what a block takes and gives, and which specs run it."""
-    known = await in_loading_thread(request, specs.block, sha256)
+    known = await in_compile_thread(request, specs.block, sha256)
     return ExactJson(block_resource(known))
 
 
@@ -106,5 +105,5 @@ async def show_block(request: Request, sha256: BlockSha256, specs: Specs) -> Res
 )
 async def forget_block(request: Request, sha256: BlockSha256, specs: Specs) -> Response:
     """Remove an upload that no spec names by its digest."""
-    await in_loading_thread(request, specs.forget_block, sha256)
+    await in_compile_thread(request, specs.forget_block, sha256)
     return Response(status_code=204, headers={"Cache-Control": "no-store"})

@@ -1,4 +1,4 @@
-"""What one connection may take of a server, how many there may be, and who still has a place."""
+"""What one connection may take of a server, how many there may be, and who has a slot."""
 
 import resource
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ BYTES_PER_S_MIN: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class TransferLimits:
     """How fast a client has to send a body and to take an answer."""
 
     stall_s: float = STALL_S_MAX
@@ -33,51 +33,51 @@ class ConnectionLimits:
     """From the first to the last byte of a head, and from a new connection to the end of its first."""
     keep_alive_s: int = KEEP_ALIVE_S
     """How long a connection is kept for the next request."""
-    pace: Pace = Pace()
-    turned_away: int = 100
-    """Connections beyond `connections` that are told so at once; what comes beyond is cut."""
+    transfer: TransferLimits = TransferLimits()
+    refusals: int = 100
+    """Connections beyond `connections` that are refused in words; what comes beyond is cut."""
     linger_s: float = 1.0
-    """How long one that was told so may take to read it."""
-    loading: int = 4
+    """How long one that was refused may take to read it."""
+    compile_threads: int = 4
     """Threads for requests that may load, and so compile, blocks and specs."""
 
 
 class ConnectionSlots:
     """The connections of one server, counted. Owner: its event loop.
 
-    Invariants: no more than `places` are taken, no more than `told` are being turned away; each
-    connection that was let in or told gives its place back once.
+    Invariants: no more than `served_max` are served at once, and no more than `refused_max` are
+    being refused; each connection that acquired a slot of either kind releases it once.
     """
 
-    def __init__(self, places: int, told: int, metrics: HostMetrics) -> None:
-        self._places_left = places
-        self._told_left = told
+    def __init__(self, served_max: int, refused_max: int, metrics: HostMetrics) -> None:
+        self._free = served_max
+        self._refusals_free = refused_max
         self._metrics = metrics
 
-    def take(self) -> bool:
-        """Take a place for a connection to be served, if there is one."""
-        if self._places_left == 0:
+    def acquire(self) -> bool:
+        """Take a slot for a connection that is to be served, if there is one."""
+        if self._free == 0:
             self._metrics.connection_refused()
             return False
-        self._places_left -= 1
+        self._free -= 1
         self._metrics.connection_opened()
         return True
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """A connection that was served has ended."""
-        self._places_left += 1
+        self._free += 1
         self._metrics.connection_closed()
 
-    def take_told(self) -> bool:
-        """Take a place for a connection to be told that it cannot be served, if there is one."""
-        if self._told_left == 0:
+    def acquire_refusal(self) -> bool:
+        """Take a slot for a connection that is to be refused in words, if there is one."""
+        if self._refusals_free == 0:
             return False
-        self._told_left -= 1
+        self._refusals_free -= 1
         return True
 
-    def give_back_told(self) -> None:
-        """A connection that was told so has ended."""
-        self._told_left += 1
+    def release_refusal(self) -> None:
+        """A connection that was refused has ended."""
+        self._refusals_free += 1
 
 
 def connections_possible(wanted: int) -> int:

@@ -3,15 +3,16 @@
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, TypeAlias
 
-from fastapi import Depends, FastAPI, Path, Request
+from fastapi import Depends, Path, Request
 
-from cuttlebone.access import Authenticator, Caller, Quotas, TokenScope
+from cuttlebone.access import Caller, Quotas, TokenScope
 from cuttlebone.access.authenticator import require
-from cuttlebone.api.bodies import SubmissionBody, submission_body
-from cuttlebone.api.submission_batcher import SubmissionBatcher
+from cuttlebone.api.app_state import state_of
+from cuttlebone.api.credentials import credential_of
+from cuttlebone.api.request_body import parse_body, receive_json
+from cuttlebone.api.submission_body import SubmissionBody
 from cuttlebone.api.subscribers import Subscribers, Subscription
 from cuttlebone.job.job import Job
-from cuttlebone.service.host import Host
 from cuttlebone.service.host_status import HostStatus
 from cuttlebone.service.job_service import JobService
 from cuttlebone.service.spec_service import SpecService
@@ -20,44 +21,29 @@ OWN_ID = r"^[A-Za-z0-9_-]{8,64}$"
 SHA256 = "^[0-9a-f]{64}$"
 
 
-def subscribers_of(app: FastAPI) -> Subscribers:
-    """Return everybody who follows a job through `app`."""
-    found: Subscribers = app.state.subscribers
-    return found
-
-
-def batcher_of(app: FastAPI) -> SubmissionBatcher:
-    """Return what takes the submissions to `app` in."""
-    found: SubmissionBatcher = app.state.batcher
-    return found
-
-
-def host_of(app: FastAPI) -> Host:
-    """Return the host that `app` serves."""
-    found: Host = app.state.host
-    return found
-
-
 async def _jobs(request: Request) -> JobService:
-    return host_of(request.app).jobs
+    return state_of(request.app).host.jobs
 
 
 async def _specs(request: Request) -> SpecService:
-    return host_of(request.app).specs
+    return state_of(request.app).host.specs
 
 
 async def _status(request: Request) -> HostStatus:
-    return host_of(request.app).status
+    return state_of(request.app).host.status
 
 
 async def _subscribers(request: Request) -> Subscribers:
-    found: FastAPI = request.app
-    return subscribers_of(found)
+    return state_of(request.app).subscribers
 
 
 async def _quotas(request: Request) -> Quotas:
-    found: Quotas = request.app.state.quotas
-    return found
+    return state_of(request.app).quotas
+
+
+async def _submission_body(request: Request) -> SubmissionBody:
+    bytes_max = state_of(request.app).host.settings.body_bytes_max
+    return parse_body(SubmissionBody, await receive_json(request, bytes_max=bytes_max))
 
 
 JobId: TypeAlias = Annotated[str, Path(description="Id of a job.", max_length=256)]
@@ -73,7 +59,7 @@ Specs: TypeAlias = Annotated[SpecService, Depends(_specs)]
 Status: TypeAlias = Annotated[HostStatus, Depends(_status)]
 AllQuotas: TypeAlias = Annotated[Quotas, Depends(_quotas)]
 AllSubscribers: TypeAlias = Annotated[Subscribers, Depends(_subscribers)]
-Submitted: TypeAlias = Annotated[SubmissionBody, Depends(submission_body)]
+Submitted: TypeAlias = Annotated[SubmissionBody, Depends(_submission_body)]
 
 
 def caller_of(request: Request) -> Caller:
@@ -93,10 +79,9 @@ def allowed(scope: TokenScope) -> Any:  # what the framework takes has no public
     """Let only callers with that scope through. Stands in the list of a route, so it comes first."""
 
     async def check(request: Request) -> None:
-        authenticator: Authenticator = request.app.state.authenticator
-        quotas: Quotas = request.app.state.quotas
-        caller = authenticator.caller(request.headers.get("authorization"))
-        quotas.count_request(caller)
+        state = state_of(request.app)
+        caller = state.authenticator.caller(credential_of(request))
+        state.quotas.count_request(caller)
         require(caller, scope)
         request.state.caller = caller
 

@@ -9,9 +9,9 @@ from starlette.concurrency import run_in_threadpool
 
 from cuttlebone.access import TokenScope
 from cuttlebone.api.dependencies import ExistingJob, Jobs, Status, ToThisJob, allowed
-from cuttlebone.api.following import event_stream
+from cuttlebone.api.event_stream import event_stream
 from cuttlebone.api.openapi import event_answer, problems
-from cuttlebone.api.views import job_resource
+from cuttlebone.api.resource_views import job_resource
 from cuttlebone.errors import ProblemCode
 
 EVENT_NUMBER_MAX: Final = (1 << 63) - 1

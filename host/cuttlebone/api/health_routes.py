@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request, Response
 from cuttlebone.api.dependencies import Status
 from cuttlebone.api.openapi import answer, problems
 from cuttlebone.api.openapi_examples import read_examples
-from cuttlebone.api.views import ExactJson
+from cuttlebone.api.resource_views import ExactJson
 from cuttlebone.http_types import Health, ReadinessResource
 
 router = APIRouter(tags=["health"])

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from cuttlebone.access import TokenScope
-from cuttlebone.api.bodies import LABEL_KEY, LABEL_VALUE_CHARS_MAX
 from cuttlebone.api.cursors import cursor_after, read_cursor
 from cuttlebone.api.dependencies import (
     AllQuotas,
@@ -16,10 +15,11 @@ from cuttlebone.api.dependencies import (
     Jobs,
     allowed,
 )
-from cuttlebone.api.following import until_final
+from cuttlebone.api.long_poll import until_final
 from cuttlebone.api.openapi import answer, nothing, problems
 from cuttlebone.api.openapi_examples import read_examples
-from cuttlebone.api.views import ExactJson, job_answer, job_path, job_summary
+from cuttlebone.api.resource_views import ExactJson, job_answer, job_path, job_summary
+from cuttlebone.api.submission_body import LABEL_KEY, LABEL_VALUE_CHARS_MAX
 from cuttlebone.errors import RETRY_SOON_S, CallerError, ProblemCode
 from cuttlebone.http_types import JobPage, JobResource
 from cuttlebone.job.job import JobFilter

@@ -8,9 +8,9 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from cuttlebone.api.bodies import SubmissionBody
 from cuttlebone.api.openapi_examples import read_examples
 from cuttlebone.api.problems import KINDS, MEDIA_TYPE, problem_of
+from cuttlebone.api.submission_body import SubmissionBody
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.http_types import Problem
 from cuttlebone_abi import Json, dump_json, load_json

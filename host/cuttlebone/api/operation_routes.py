@@ -8,7 +8,7 @@ from cuttlebone.access import TokenScope
 from cuttlebone.api.dependencies import ExistingJob, Jobs, Status, allowed
 from cuttlebone.api.openapi import answer, problems, text_answer
 from cuttlebone.api.openapi_examples import read_examples
-from cuttlebone.api.views import ExactJson
+from cuttlebone.api.resource_views import ExactJson
 from cuttlebone.errors import ProblemCode
 from cuttlebone.http_types import DeliveryList, DeliveryResource
 

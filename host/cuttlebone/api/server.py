@@ -14,13 +14,12 @@ from typing import Final, Self, cast
 import structlog
 import uvicorn
 import uvloop
-from anyio import CapacityLimiter
 from fastapi import FastAPI
 
-from cuttlebone.api.connection_limits import ConnectionLimits, ConnectionSlots
-from cuttlebone.api.dependencies import host_of, subscribers_of
-from cuttlebone.api.listening import url_of
-from cuttlebone.api.protocol import BoundedProtocol
+from cuttlebone.api.app_state import state_of
+from cuttlebone.api.connection_limits import ConnectionSlots
+from cuttlebone.api.http_protocol import BoundedProtocol
+from cuttlebone.api.sockets import url_of
 from cuttlebone.signals import next_wake, on_stop_signal
 
 _JOIN_MARGIN_S: Final = 5.0
@@ -36,19 +35,12 @@ class HttpServer:
     when the server has ended; once that has happened no request is answered any more.
     """
 
-    def __init__(
-        self,
-        app: FastAPI,
-        listener: socket.socket,
-        *,
-        grace_s: float,
-        bounds: ConnectionLimits | None = None,
-    ) -> None:
+    def __init__(self, app: FastAPI, listener: socket.socket, *, grace_s: float) -> None:
         """After a stop, requests under way have `grace_s` to end; waits and streams end at once."""
         self._listener = listener
         self._grace_s = grace_s
-        self._subscribers = subscribers_of(app)
-        self._server = uvicorn.Server(_config(app, grace_s, bounds or ConnectionLimits()))
+        self._subscribers = state_of(app).subscribers
+        self._server = uvicorn.Server(_config(app, grace_s))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._started = threading.Event()
         self._failure: BaseException | None = None
@@ -111,18 +103,18 @@ class HttpServer:
         await self._server.serve(sockets=[self._listener])
 
 
-def _config(app: FastAPI, grace_s: float, bounds: ConnectionLimits) -> uvicorn.Config:
+def _config(app: FastAPI, grace_s: float) -> uvicorn.Config:
+    limits, metrics = state_of(app).limits, state_of(app).host.status.metrics
     protocol = partial(
         BoundedProtocol,
-        bounds=bounds,
-        places=ConnectionSlots(bounds.connections, bounds.turned_away, host_of(app).status.metrics),
-        loading=CapacityLimiter(bounds.loading),
+        limits=limits,
+        slots=ConnectionSlots(limits.connections, limits.refusals, metrics),
     )
     return uvicorn.Config(
         app,
         # It is only ever called, to make a connection.
         http=cast("type[asyncio.Protocol]", protocol),
-        timeout_keep_alive=bounds.keep_alive_s,
+        timeout_keep_alive=limits.keep_alive_s,
         ws="none",
         lifespan="off",
         # It would log paths and tracebacks in a form of its own; the host logs its faults itself.

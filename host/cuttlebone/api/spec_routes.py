@@ -3,11 +3,11 @@
 from fastapi import APIRouter, Request, Response
 
 from cuttlebone.access import TokenScope
+from cuttlebone.api.compile_threads import in_compile_thread
 from cuttlebone.api.dependencies import SpecName, Specs, Status, allowed
-from cuttlebone.api.loading import in_loading_thread
 from cuttlebone.api.openapi import answer, problems
 from cuttlebone.api.openapi_examples import read_examples
-from cuttlebone.api.views import ExactJson, model_resource, spec_resource, unusable_specs
+from cuttlebone.api.resource_views import ExactJson, model_resource, spec_resource, unusable_specs
 from cuttlebone.errors import ProblemCode
 from cuttlebone.http_types import ModelList, SpecList, SpecResource
 
@@ -26,8 +26,8 @@ router = APIRouter(prefix="/v1", dependencies=[allowed(TokenScope.READ)])
 )
 async def list_specs(request: Request, specs: Specs) -> Response:
     """Show what can be submitted, and which spec files have a fault."""
-    known = await in_loading_thread(request, specs.specs)
-    faults = await in_loading_thread(request, specs.faults)
+    known = await in_compile_thread(request, specs.specs)
+    faults = await in_compile_thread(request, specs.faults)
     return ExactJson(
         SpecList(
             specs=[spec_resource(one) for one in known],
@@ -48,7 +48,7 @@ async def list_specs(request: Request, specs: Specs) -> Response:
 )
 async def show_spec(request: Request, name: SpecName, specs: Specs) -> Response:
     """Show when to use a spec, what it takes and gives, and what its jobs may do."""
-    known = await in_loading_thread(request, specs.spec, name)
+    known = await in_compile_thread(request, specs.spec, name)
     return ExactJson(spec_resource(known))
 
 

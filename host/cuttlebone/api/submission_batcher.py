@@ -10,8 +10,8 @@ from anyio.to_thread import run_sync
 from fastapi import Response
 
 from cuttlebone.access import Caller, Quotas
-from cuttlebone.api.bodies import SubmissionBody
-from cuttlebone.api.views import job_answer, job_path
+from cuttlebone.api.resource_views import job_answer, job_path
+from cuttlebone.api.submission_body import SubmissionBody
 from cuttlebone.job.job import Admitted
 from cuttlebone.service.job_service import JobService
 

@@ -5,11 +5,11 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Header, Request, Response
 
 from cuttlebone.access import TokenScope
+from cuttlebone.api.app_state import state_of
 from cuttlebone.api.dependencies import (
     OwnJobId,
     Submitted,
     allowed,
-    batcher_of,
     caller_of,
 )
 from cuttlebone.api.openapi import answer, problems, submission_request
@@ -68,7 +68,7 @@ async def submit_job(
     ] = None,
 ) -> Response:
     """Check the input against the spec and queue the job."""
-    return await batcher_of(request.app).accept(
+    return await state_of(request.app).batcher.accept(
         caller_of(request), body, idempotency_key=idempotency_key
     )
 
@@ -87,4 +87,4 @@ async def put_job(
     body: Submitted,
 ) -> Response:
     """Do as a submission does. The same body again is the same job, so it may be repeated."""
-    return await batcher_of(request.app).accept(caller_of(request), body, job_id=job_id)
+    return await state_of(request.app).batcher.accept(caller_of(request), body, job_id=job_id)

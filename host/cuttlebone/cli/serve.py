@@ -14,7 +14,7 @@ from cuttlebone.access import Authenticator, TokenFile
 from cuttlebone.api import HttpServer, create_app, listen, listen_unix
 from cuttlebone.api.connection_limits import (
     ConnectionLimits,
-    Pace,
+    TransferLimits,
     connections_possible,
     raise_open_files,
 )
@@ -142,13 +142,13 @@ def _server(running: Host, tokens: TokenFile | None, listener: socket.socket) ->
         version=version("cuttlebone"),
         names=(*settings.names, *_hosts(settings.host)),
         authenticator=Authenticator(tokens, local=local),
+        limits=ConnectionLimits(
+            connections=connections_possible(settings.connections_max),
+            transfer=TransferLimits(settings.stall_timeout_s),
+        ),
     )
     raise_open_files()
-    bounds = ConnectionLimits(
-        connections=connections_possible(settings.connections_max),
-        pace=Pace(settings.stall_timeout_s),
-    )
-    return HttpServer(app, listener, grace_s=settings.grace_s, bounds=bounds)
+    return HttpServer(app, listener, grace_s=settings.grace_s)
 
 
 def _announce(url: str, host: Host, *, as_json: bool) -> None:

@@ -18,7 +18,7 @@ from hosts import write_spec
 
 SHARED_THREADS: Final = 40
 """How many threads the framework has for all requests that may block."""
-LOADING: Final = 2
+COMPILE_THREADS: Final = 2
 
 
 class SlowCompiler:
@@ -75,7 +75,9 @@ def add_slow_spec(folder: Path) -> None:
 def compiling(folder: Path) -> Iterator[tuple[Api, SlowCompiler, ThreadPoolExecutor]]:
     compiler = SlowCompiler()
     with (
-        served(folder, sandbox=compiler, bounds=ConnectionLimits(loading=LOADING)) as api,
+        served(
+            folder, sandbox=compiler, limits=ConnectionLimits(compile_threads=COMPILE_THREADS)
+        ) as api,
         ThreadPoolExecutor(SHARED_THREADS + 10) as clients,
     ):
         try:
@@ -90,7 +92,7 @@ def test_jobs_are_shown_while_more_blocks_are_uploaded_than_there_are_threads(
     with compiling(tmp_path) as (api, compiler, clients):
         job = api.ended(api.submit("echo", 1))["links"]["self"]
         uploads = [clients.submit(upload, api, number) for number in range(SHARED_THREADS + 5)]
-        compiler.begins(LOADING)
+        compiler.begins(COMPILE_THREADS)
 
         answers = reads(api, job)
 

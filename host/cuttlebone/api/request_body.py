@@ -1,33 +1,23 @@
-"""Request bodies: received within a limit, parsed exactly, checked with a pointer to each fault."""
+"""Request bodies: received within their limits, parsed exactly, checked with a pointer to each fault."""
 
+import asyncio
 import re
-from typing import Annotated, Final, TypeVar
+from collections.abc import AsyncIterator
+from typing import Final, TypeVar
 
 from fastapi import Request
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-)
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+from starlette.requests import ClientDisconnect
 
-from cuttlebone.api.pace import body_parts
+from cuttlebone.api.app_state import state_of
+from cuttlebone.api.connection_limits import TransferLimits
 from cuttlebone.errors import CallerError, FieldFault, ProblemCode
-from cuttlebone.job.job import Submission
-from cuttlebone.job_options import Limits, Priority, Recording
+from cuttlebone.job_options import Limits
 from cuttlebone.text import printable
 from cuttlebone.text.json_values import pointer
 from cuttlebone.text.suggestions import suggestion
-from cuttlebone_abi import Json, MalformedMessage, load_json
-
-LABELS_MAX: Final = 16
-LABEL_KEY: Final = "[A-Za-z0-9._/-]{1,64}"
-LABEL_VALUE_CHARS_MAX: Final = 256
-SECONDS_MAX: Final = 366 * 24 * 3600
-"""A year: the longest that a job may ask to wait or to be kept."""
+from cuttlebone_abi import MalformedMessage, load_json
 
 _MEDIA_TYPE: Final = "application/json"
 
@@ -35,85 +25,6 @@ _SUBJECT: Final = re.compile("^(Input|String|Dictionary) should")
 """The pointer says already what it is that should."""
 
 T = TypeVar("T", bound=BaseModel)
-
-LabelKey = Annotated[str, StringConstraints(pattern=f"^{LABEL_KEY}$")]
-
-
-def _whole(value: Json) -> Json:
-    """Take 5.0 for 5, as JSON Schema does, here and in the values of an object."""
-    match value:
-        case float() if value.is_integer():
-            return int(value)
-        case dict():
-            return {name: _whole(part) for name, part in value.items()}
-        case _:
-            return value
-
-
-Seconds = Annotated[int, Field(ge=1, le=SECONDS_MAX), BeforeValidator(_whole)]
-LabelValue = Annotated[str, StringConstraints(max_length=LABEL_VALUE_CHARS_MAX)]
-
-
-class SubmissionBody(BaseModel):
-    """What to run, and on what."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-    spec: str = Field(description="Name of a spec; GET /v1/specs lists them.")
-    input: Json = Field(description="Any JSON value that fits the input schema of the spec.")
-    limits: Annotated[Limits | None, BeforeValidator(_whole)] = Field(
-        None,
-        description="Narrows the limits of the spec for this job; a higher value changes nothing.",
-    )
-    labels: dict[LabelKey, LabelValue] = Field(
-        {},
-        max_length=LABELS_MAX,
-        json_schema_extra={"additionalProperties": False},
-        description="Kept with the job, to find it again. The host gives them no meaning.",
-    )
-    # Strictness would demand the enum itself, which no JSON has.
-    priority: Annotated[Priority, Field(strict=False)] = Field(
-        Priority.BATCH,
-        description="`interactive` goes before `batch`, but not before jobs that have waited long.",
-    )
-    ttl_s: Seconds | None = Field(
-        None,
-        description="How long the job is kept after its end; without it as long as the host keeps any.",
-    )
-    expires_in_s: Seconds | None = Field(
-        None,
-        description="How long the job may wait to be started; it is `timeout` after that.",
-    )
-    record: Annotated[Recording, Field(strict=False)] | None = Field(
-        None,
-        description="How much the journal keeps of commands and events; without it what the spec says.",
-    )
-    callback_url: str | None = Field(
-        None,
-        description="Where the end of the job is told, signed; a host that the operator has listed.",
-    )
-
-    def submission(self, *, tenant: str, job_id: str | None = None) -> Submission:
-        """What the job service takes."""
-        return Submission(
-            spec=self.spec,
-            input=self.input,
-            limits=self.limits,
-            labels=dict(self.labels),
-            priority=self.priority,
-            ttl_s=self.ttl_s,
-            expires_in_s=self.expires_in_s,
-            record=self.record,
-            callback_url=self.callback_url,
-            job_id=job_id,
-            tenant=tenant,
-        )
-
-
-async def submission_body(request: Request) -> SubmissionBody:
-    """Read the body of a submission; raise CallerError."""
-    data = await receive_json(request, bytes_max=request.app.state.host.settings.body_bytes_max)
-    return parse_body(SubmissionBody, data)
 
 
 async def receive_json(request: Request, *, bytes_max: int) -> bytes:
@@ -197,3 +108,40 @@ def _fault(model: type[BaseModel], fault: ErrorDetails) -> FieldFault:
 def _suggestion(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
     known = Limits if location[0] == "limits" and len(location) > 1 else model
     return suggestion(str(location[-1]), known.model_fields)
+
+
+async def body_parts(request: Request) -> AsyncIterator[bytes]:
+    """Yield the body in parts; raise CallerError `body_timeout` if it stands still or only trickles.
+
+    Only the time counts in which the host waits for the client: what the host itself takes for a
+    part, as a busy disk does, is nobody's fault out there. It raises ClientDisconnect as well.
+    """
+    transfer = state_of(request.app).limits.transfer
+    clock = asyncio.get_running_loop().time
+    received, waited_s, more = 0, 0.0, True
+    # Not the stream of the framework, which asks twice more at the end: each wait has its price.
+    while more:
+        left_s = transfer.stall_s + received / transfer.bytes_per_s - waited_s
+        began_s = clock()
+        try:
+            async with asyncio.timeout(min(left_s, transfer.stall_s)):
+                message = await request.receive()
+        except TimeoutError:
+            raise _too_slow(transfer, received, clock() - began_s) from None
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        waited_s += clock() - began_s
+        part: bytes = message.get("body", b"")
+        more = message.get("more_body", False)
+        received += len(part)
+        if part:
+            yield part
+
+
+def _too_slow(transfer: TransferLimits, received: int, stood_still_s: float) -> CallerError:
+    return CallerError(
+        ProblemCode.BODY_TIMEOUT,
+        f"after {received} bytes of the body nothing came for {stood_still_s:.1f} s; a body may not "
+        f"stand still for {transfer.stall_s:g} s (`stall_timeout_s`), and has to come with at least "
+        f"{transfer.bytes_per_s} bytes a second on average once the host has waited that long in all",
+    )

@@ -10,7 +10,7 @@ import pytest
 from api.hosted import Api, served
 from api.raw import GET, connected, rest, sent
 from cuttlebone.api.connection_limits import HEAD_S_MAX, ConnectionLimits
-from cuttlebone.api.protocol import HEAD_BYTES_MAX, HEADERS_MAX
+from cuttlebone.api.http_protocol import HEAD_BYTES_MAX, HEADERS_MAX
 
 LAST = b"Connection: close\r\n\r\n"
 
@@ -28,7 +28,7 @@ def head_of(size: int) -> bytes:
 @contextmanager
 def impatient(folder: Path) -> Iterator[Api]:
     """Serve a host that waits only a little for a head."""
-    with served(folder, bounds=ConnectionLimits(head_s=0.2)) as api:
+    with served(folder, limits=ConnectionLimits(head_s=0.2)) as api:
         yield api
 
 

@@ -8,7 +8,12 @@ import pytest
 from pydantic import BaseModel
 
 from api.hosted import Api
-from cuttlebone.api.views import block_resource, job_resource, model_resource, spec_resource
+from cuttlebone.api.resource_views import (
+    block_resource,
+    job_resource,
+    model_resource,
+    spec_resource,
+)
 from cuttlebone.inference.progress import Phase
 from cuttlebone.job.job import Job
 from cuttlebone.service.answers import ModelStatus

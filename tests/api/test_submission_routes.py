@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from api.hosted import BOUND_S, Api, Gate, served, spin
-from cuttlebone.api.bodies import SECONDS_MAX
+from cuttlebone.api.submission_body import SECONDS_MAX
 from cuttlebone.endpoints.local import ResidentModels, ServedModel
 from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import InferenceThread

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from api.hosted import BODY_BYTES_MAX, Api
-from cuttlebone.api.bodies import LABELS_MAX
+from cuttlebone.api.submission_body import LABELS_MAX
 from cuttlebone_abi import JSON_DEPTH_MAX, Json
 
 JSON = {"Content-Type": "application/json"}

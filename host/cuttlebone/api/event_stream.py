@@ -1,11 +1,9 @@
-"""Following a job without holding a thread: until it ends, or event by event."""
+"""The event stream of a job: a snapshot, then every event of its log, without holding a thread."""
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from fastapi import Request
 from fastapi.sse import ServerSentEvent
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
@@ -13,7 +11,6 @@ from starlette.concurrency import run_in_threadpool
 from cuttlebone.api.subscribers import Subscription
 from cuttlebone.errors import CallerError
 from cuttlebone.job.events import EventKind, JobEvent
-from cuttlebone.job.job import Job
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.service.job_service import JobService
 from cuttlebone_abi import Json, dump_json
@@ -23,31 +20,6 @@ RECONNECT_MS: Final = 2_000
 
 # JSON allows these as they are, but not every client splits lines only where it should.
 _LINE_ENDS: Final = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
-
-
-async def until_final(
-    request: Request, jobs: JobService, subscription: Subscription, job_id: str, wait_s: float
-) -> Job:
-    """Return the job when it has ended, after `wait_s`, or when host or client go; raise CallerError."""
-    client_gone = asyncio.create_task(_disconnected(request))
-    client_gone.add_done_callback(lambda _: subscription.wake())
-    try:
-        async with asyncio.timeout(wait_s):
-            while True:
-                subscription.begin_look()
-                job = await run_in_threadpool(jobs.get, job_id)
-                if job.status.final or subscription.closed or client_gone.done():
-                    return job
-                await subscription.changed()
-    except TimeoutError:
-        return await run_in_threadpool(jobs.get, job_id)
-    finally:
-        client_gone.cancel()
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def first_after(jobs: JobService, job_id: str, after: int) -> int:

@@ -20,7 +20,7 @@ from cuttlebone.api.connection_limits import (
     raise_open_files,
 )
 
-PLACES = 3
+CONNECTIONS = 3
 
 
 # --- how many -----------------------------------------------------------------------------------
@@ -31,17 +31,17 @@ def full(tmp_path: Path) -> Iterator[tuple[Api, list[socket.socket]]]:
     """A host whose connections are all taken, and these."""
     with (
         bounded(
-            tmp_path, ConnectionLimits(connections=PLACES, keep_alive_s=60, head_s=BOUND_S)
+            tmp_path, ConnectionLimits(connections=CONNECTIONS, keep_alive_s=60, head_s=BOUND_S)
         ) as api,
         ExitStack() as stack,
     ):
-        taken = [stack.enter_context(connected(api)) for _ in range(PLACES)]
+        taken = [stack.enter_context(connected(api)) for _ in range(CONNECTIONS)]
         for client in taken:
             assert answered(client).startswith(b"HTTP/1.1 200 ")
         yield api, taken
 
 
-def test_a_connection_beyond_the_bound_is_told_so_and_closed(
+def test_a_connection_beyond_the_limit_is_refused_in_words_and_closed(
     full: tuple[Api, list[socket.socket]],
 ) -> None:
     api, _ = full
@@ -79,12 +79,12 @@ def test_those_that_are_there_are_served_all_the_while(
     assert all(answer.startswith(b"HTTP/1.1 200 ") for answer in answers)
 
 
-def test_a_place_that_is_given_back_is_free_for_the_next(
+def test_a_slot_that_is_released_is_free_for_the_next(
     full: tuple[Api, list[socket.socket]],
 ) -> None:
     api, taken = full
     taken[0].close()
-    until_open(api, PLACES - 1)
+    until_open(api, CONNECTIONS - 1)
 
     with connected(api) as next_one:
         assert answered(next_one).startswith(b"HTTP/1.1 200 ")
@@ -95,44 +95,44 @@ def test_open_and_refused_connections_are_counted(full: tuple[Api, list[socket.s
     with connected(api) as one_more:
         rest(one_more)
 
-    assert open_connections(api) == PLACES
+    assert open_connections(api) == CONNECTIONS
     assert "\ncuttlebone_http_connections_refused_total 1.0\n" in scrape(api)
 
 
-def test_what_comes_beyond_those_that_are_told_is_cut(tmp_path: Path) -> None:
+def test_what_comes_beyond_those_that_are_refused_in_words_is_cut(tmp_path: Path) -> None:
     with (
-        bounded(tmp_path, ConnectionLimits(connections=1, turned_away=1, linger_s=BOUND_S)) as api,
+        bounded(tmp_path, ConnectionLimits(connections=1, refusals=1, linger_s=BOUND_S)) as api,
         connected(api) as first,
     ):
         assert answered(first).startswith(b"HTTP/1.1 200 ")
-        with connected(api) as told, connected(api) as cut:
-            assert rest(told).startswith(b"HTTP/1.1 503 ")
+        with connected(api) as refused, connected(api) as cut:
+            assert rest(refused).startswith(b"HTTP/1.1 503 ")
             assert rest(cut) == b""
 
 
-def test_one_that_was_told_and_stays_is_cut_soon(tmp_path: Path) -> None:
+def test_one_that_was_refused_and_stays_is_cut_soon(tmp_path: Path) -> None:
     with (
-        bounded(tmp_path, ConnectionLimits(connections=1, turned_away=1, linger_s=0.1)) as api,
+        bounded(tmp_path, ConnectionLimits(connections=1, refusals=1, linger_s=0.1)) as api,
         connected(api) as first,
-        connected(api) as told,
+        connected(api) as refused,
     ):
         assert answered(first).startswith(b"HTTP/1.1 200 ")
-        assert rest(told).startswith(b"HTTP/1.1 503 ")
+        assert rest(refused).startswith(b"HTTP/1.1 503 ")
         deadline = time.monotonic() + BOUND_S
         while True:
-            assert time.monotonic() < deadline, "nobody else was ever told"
+            assert time.monotonic() < deadline, "nobody else was ever refused in words"
             with connected(api) as another:  # its turn comes when the first one was cut
                 if rest(another).startswith(b"HTTP/1.1 503 "):
                     break
 
 
-def test_the_bound_holds_on_a_unix_socket(tmp_path: Path) -> None:
+def test_the_limit_holds_on_a_unix_socket(tmp_path: Path) -> None:
     (tmp_path / "specs").mkdir()
     path = tmp_path / "socket"
     with served(tmp_path / "specs") as api, listen_unix(path) as listener:
-        app = create_app(api.host, version="0")
+        app = create_app(api.host, version="0", limits=ConnectionLimits(connections=1))
         with (
-            HttpServer(app, listener, grace_s=1, bounds=ConnectionLimits(connections=1)),
+            HttpServer(app, listener, grace_s=1),
             ExitStack() as all_,
         ):
             clients = [all_.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(2)]

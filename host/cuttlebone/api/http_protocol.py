@@ -1,10 +1,9 @@
-"""HTTP/1.1 as the server reads and writes it: bounds on heads, on slow readers, on connections."""
+"""HTTP/1.1 as the server reads and writes it: limits on heads, on slow readers, on connections."""
 
 import asyncio
 from http import HTTPStatus
 from typing import Any, Final
 
-from anyio import CapacityLimiter
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
@@ -26,8 +25,8 @@ class BoundedProtocol(HttpToolsProtocol):
     of any size and any number of connections. Invariants: while a head is awaited a deadline is
     set; no more than HEAD_BYTES_MAX of a head are held; while more of an answer waits for the
     client than the transport likes to hold, somebody looks whether it takes any; a connection
-    without a place is never parsed. What is over a bound is refused before anything of the request
-    is handled. Bodies have their pace where they are received, see `pace.py`.
+    without a slot is never parsed. What is over a limit is refused before anything of the request
+    is handled. Bodies have their limits where they are received, see `request_body.py`.
     """
 
     def __init__(
@@ -37,17 +36,14 @@ class BoundedProtocol(HttpToolsProtocol):
         app_state: dict[str, Any],  # as the server has it
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
-        bounds: ConnectionLimits,
-        places: ConnectionSlots,
-        loading: CapacityLimiter,
+        limits: ConnectionLimits,
+        slots: ConnectionSlots,
     ) -> None:
-        """Requests find the `pace` of `bounds`, and `loading`, in their state."""
-        state = {**app_state, "pace": bounds.pace, "loading": loading}
-        super().__init__(config, server_state, state, _loop)
-        self._bounds = bounds
-        self._places = places
-        self._has_place = False
-        self._is_told = False
+        super().__init__(config, server_state, app_state, _loop)
+        self._limits = limits
+        self._slots = slots
+        self._has_slot = False
+        self._has_refusal_slot = False
         self._deadline: asyncio.TimerHandle | None = None
         self._in_head = True
         self._head_bytes = 0
@@ -56,27 +52,27 @@ class BoundedProtocol(HttpToolsProtocol):
         self._untaken_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the server has it
-        """Wait for the first head, but not for long; turn away what finds no place."""
+        """Wait for the first head, but not for long; turn away what finds no slot."""
         super().connection_made(transport)
-        self._has_place = self._places.take()
-        if self._has_place:
-            self._await_head(self._bounds.head_s)
+        self._has_slot = self._slots.acquire()
+        if self._has_slot:
+            self._await_head(self._limits.head_s)
         else:
             self._turn_away()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let go of the place and of all that would look after the connection."""
+        """Let go of the slot and of all that would look after the connection."""
         self._forget_deadline()
         self._forget_reader()
-        if self._has_place:
-            self._places.give_back()
-        if self._is_told:
-            self._places.give_back_told()
+        if self._has_slot:
+            self._slots.release()
+        if self._has_refusal_slot:
+            self._slots.release_refusal()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Parse what came, while in a head no more than may still belong to it."""
-        if not self._has_place:
+        if not self._has_slot:
             return
         if self._in_head:
             room = HEAD_BYTES_MAX - self._head_bytes
@@ -91,7 +87,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Give the head of the next request its time."""
         super().on_message_begin()
-        self._await_head(self._bounds.head_s)
+        self._await_head(self._limits.head_s)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header, if it is not one too many."""
@@ -111,7 +107,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Bound the time to the next head, even if bytes come that begin none."""
         super().on_response_complete()
         if self._deadline is None and not self.pipeline:
-            self._await_head(self._bounds.keep_alive_s + self._bounds.head_s)
+            self._await_head(self._limits.keep_alive_s + self._limits.head_s)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body; one of a refused request belongs to nobody."""
@@ -144,23 +140,23 @@ class BoundedProtocol(HttpToolsProtocol):
             super().send_400_response(msg)
 
     def _turn_away(self) -> None:
-        """Say at once that there is no place, and read on for a moment.
+        """Say at once that there is no slot, and read on for a moment.
 
         Closing on a request that was not read would take the answer away from its client.
         """
-        self._is_told = self._places.take_told()
-        if not self._is_told:
+        self._has_refusal_slot = self._slots.acquire_refusal()
+        if not self._has_refusal_slot:
             self.transport.abort()
             return
         error = CallerError(
             ProblemCode.TOO_MANY_CONNECTIONS,
-            f"{self._bounds.connections} connections are open already (`connections_max`); "
+            f"{self._limits.connections} connections are open already (`connections_max`); "
             "close those that are not used, and try again later",
             retry_after_s=RETRY_LATER_S,
         )
         self.transport.write(last_answer(error))
         self.transport.write_eof()
-        self._deadline = self.loop.call_later(self._bounds.linger_s, self.transport.abort)
+        self._deadline = self.loop.call_later(self._limits.linger_s, self.transport.abort)
 
     def _refuse(self, reason: str) -> None:
         if self._refused:
@@ -189,9 +185,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _give_up(self) -> None:
         if self.transport.get_write_buffer_size():
-            # The client is still taking the answer before, which may be long; that has its own pace.
+            # The client is still taking the answer before, which may be long; that has limits of its own.
             self._watch_reader()
-            self._await_head(self._bounds.head_s)
+            self._await_head(self._limits.head_s)
             return
         # A request before this one may still be answered; then the client has sent half of the next.
         self.transport.abort()
@@ -199,14 +195,16 @@ class BoundedProtocol(HttpToolsProtocol):
     def _watch_reader(self) -> None:
         if self._reader_check is None:
             self._untaken_bytes = self.transport.get_write_buffer_size()
-            self._reader_check = self.loop.call_later(self._bounds.pace.stall_s, self._check_reader)
+            self._reader_check = self.loop.call_later(
+                self._limits.transfer.stall_s, self._check_reader
+            )
 
     def _check_reader(self) -> None:
         """Cut the connection if too little was taken since the last look. Nothing was added meanwhile."""
         self._reader_check = None
         left = self.transport.get_write_buffer_size()
-        pace = self._bounds.pace
-        if left and self._untaken_bytes - left < pace.bytes_per_s * pace.stall_s:
+        transfer = self._limits.transfer
+        if left and self._untaken_bytes - left < transfer.bytes_per_s * transfer.stall_s:
             self.transport.abort()
         elif left:
             self._watch_reader()

@@ -12,7 +12,7 @@ import pytest
 from httpx_sse import ServerSentEvent, connect_sse
 
 from api.hosted import BOUND_S, SCRIPTS, Api, Gate, served
-from cuttlebone.api.following import event_stream
+from cuttlebone.api.event_stream import event_stream
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.endpoints.local import ResidentModels, ServedModel
 from cuttlebone.http_types import Health
