@@ -7,6 +7,7 @@ open. `json`, `bytes`, `image` and `document` accept any value at run time.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, TypeAlias
 
 from lark import Lark, Token, Transformer, v_args
@@ -98,7 +99,7 @@ def parse_type(text: str) -> Type:
     if len(text.encode()) > SIGNATURE_BYTES_MAX:
         raise InvalidSignature(f"a type may have at most {SIGNATURE_BYTES_MAX} bytes")
     try:
-        parsed: Type = _PARSER.parse(text)  # type: ignore[assignment]  # the transformer is inline
+        parsed: Type = _parser().parse(text)  # type: ignore[assignment]  # the transformer is inline
     except UnexpectedInput as error:
         raise InvalidSignature(_syntax_fault(text, error)) from None
     except VisitError as error:
@@ -213,4 +214,7 @@ class _Build(Transformer[Token, Type]):
         return kind
 
 
-_PARSER: Final = Lark(_GRAMMAR, start="type", parser="lalr", transformer=_Build())
+@cache
+def _parser() -> Lark:
+    """Made when a type is first read: who only calls a host never reads one."""
+    return Lark(_GRAMMAR, start="type", parser="lalr", transformer=_Build())

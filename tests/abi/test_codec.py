@@ -1,6 +1,7 @@
 """Bytes to types and back: exact, bounded, and never any error but MalformedMessage."""
 
 import json
+import math
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -228,3 +229,78 @@ def test_a_model_is_written_without_white_space_as_utf8() -> None:
     event = ErrorEvent(code="not_text", message="é")
 
     assert dump_json(event) == '{"event":"error","code":"not_text","message":"é"}'.encode()
+
+
+numbers = st.sampled_from(
+    [
+        "0",
+        "-0.0",
+        "12",
+        "1e308",
+        "-1e308",
+        "1e400",
+        "-1E+999",
+        "1e-400",
+        "9" * 400,
+        "9" * 400 + ".5",
+    ]
+) | st.integers().map(str)
+
+
+def list_text(items: list[str]) -> str:
+    return f"[{','.join(items)}]"
+
+
+def object_text(items: list[str]) -> str:
+    return "{" + ",".join(f'"{at}":{item}' for at, item in enumerate(items)) + "}"
+
+
+number_texts = st.recursive(
+    numbers | st.sampled_from(['"1e400"', '"e"', "null", "true"]),
+    lambda inner: (
+        st.lists(inner, max_size=12).map(list_text) | st.lists(inner, max_size=4).map(object_text)
+    ),
+    max_leaves=40,
+)
+
+
+def has_infinity(value: Json) -> bool:
+    match value:
+        case float():
+            return math.isinf(value)
+        case list():
+            return any(map(has_infinity, value))
+        case dict():
+            return any(map(has_infinity, value.values()))
+        case _:
+            return False
+
+
+@given(number_texts)
+def test_exactly_those_texts_are_refused_that_have_a_number_too_large(text: str) -> None:
+    value = json.loads(text)
+    if has_infinity(value):
+        with pytest.raises(MalformedMessage, match="number too large for a 64-bit float"):
+            load_json(text.encode())
+    else:
+        assert load_json(text.encode()) == value
+
+
+@pytest.mark.parametrize("wide", [0, 20])
+def test_the_depth_of_a_text_is_counted_exactly_however_wide_it_is(wide: int) -> None:
+    def nested(levels: int) -> bytes:
+        text = "1" + ",1" * wide
+        for level in range(levels):
+            text = f'{{"a":{text}}}' if level % 2 else f"[{text}]"
+        return text.encode()
+
+    assert load_json(nested(JSON_DEPTH_MAX))
+    with pytest.raises(OversizedMessage):
+        load_json(nested(JSON_DEPTH_MAX + 1))
+
+
+def test_the_place_of_a_number_too_large_is_found_in_a_long_list() -> None:
+    text = b'{"a":[' + b"1," * 50 + b"1e999]}"
+
+    with pytest.raises(MalformedMessage, match=r"^\$\.a\[50\]: number too large"):
+        load_json(text)
