@@ -8,10 +8,8 @@ import pytest
 
 from cli.conftest import Cli
 from cli.terminals import run_process
-from cuttlebone.cli.host_options import settings_with
-from cuttlebone.errors import OperatorError
-from cuttlebone.job_options import LIMITS_MAX, Limits
-from cuttlebone.settings import Isolation, Settings
+from cuttlebone.job_options import Limits
+from cuttlebone.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "settings.md").read_text()
@@ -39,7 +37,11 @@ def test_the_page_lists_every_setting_with_its_variable_and_default() -> None:
 
 
 def test_the_page_lists_every_flag(cli: Cli) -> None:
-    flags = set(re.findall(r"--[a-z-]+", cli("serve", "--help").out)) - {"--json", "--help"}
+    flags = set(re.findall(r"--[a-z-]+", cli("serve", "--help").out)) - {
+        "--json",
+        "--help",
+        "--config",
+    }
     listed = " ".join(cells[2] for cells in _rows(PAGE, 5))
     assert set(re.findall(r"--[a-z-]+", listed)) == flags
 
@@ -69,19 +71,18 @@ def test_every_setting_can_stand_in_the_environment(specs: Path) -> None:
     assert "300" in ended.result["error"]["message"]
 
 
-def test_a_maximum_that_is_left_out_keeps_its_default() -> None:
-    stated = settings_with(limits_max={"time_ms": 300}).limits_max
-    assert stated == LIMITS_MAX.model_copy(update={"time_ms": 300})
-
-
 @pytest.mark.parametrize(
     ("name", "value", "complaint"),
     [
-        ("JOBS_WAITING_MAX", "0", "jobs_waiting_max: "),
-        ("JOBS_WAITING_MAX", "many", "jobs_waiting_max: "),
-        ("GRACE_S", "-1", "grace_s: "),
-        ("ISOLATION", "none", "isolation: "),
-        ("LIMITS_MAX", '{"time": 1}', "limits_max.time: "),
+        ("JOBS_WAITING_MAX", "0", "CUTTLEBONE_JOBS_WAITING_MAX: `jobs_waiting_max`: "),
+        ("JOBS_WAITING_MAX", "many", "CUTTLEBONE_JOBS_WAITING_MAX: `jobs_waiting_max`: "),
+        ("GRACE_S", "-1", "CUTTLEBONE_GRACE_S: `grace_s`: "),
+        ("ISOLATION", "none", "CUTTLEBONE_ISOLATION: `isolation`: "),
+        (
+            "LIMITS_MAX",
+            '{"time": 1}',
+            "CUTTLEBONE_LIMITS_MAX: unknown key `limits_max.time`; did you mean `time_ms`?",
+        ),
         ("LIMITS_MAX", "{", "limits_max"),
         ("MODELS", "smollm2=a.gguf", "models"),
     ],
@@ -94,22 +95,3 @@ def test_a_value_that_makes_no_sense_is_named(
     assert (ended.status, ended.out) == (2, "")
     assert complaint in ended.err
     assert "Traceback" not in ended.err
-
-
-def test_a_flag_wins_over_the_default_and_silence_does_not() -> None:
-    assert settings_with(port=1, host=None) == Settings(port=1)
-
-
-@pytest.mark.parametrize("role", ["", "a/b", "a b", "x" * 65])
-def test_a_role_is_a_plain_name(role: str) -> None:
-    with pytest.raises(OperatorError, match="models"):
-        settings_with(models={role: Path("model.gguf")})
-
-
-def test_a_setting_that_is_none_is_refused() -> None:
-    with pytest.raises(OperatorError, match="prot: "):
-        settings_with(prot=1)
-
-
-def test_isolation_is_one_of_its_names() -> None:
-    assert settings_with(isolation="thread").isolation is Isolation.THREAD

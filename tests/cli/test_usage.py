@@ -17,7 +17,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
 
 COMMANDS = (
     "demo", "serve", "run", "submit", "jobs", "token add", "token list", "token revoke", "job show", "job events", "job cancel",
-    "job forget", "job export", "doctor", "replay", "spec check", "bench infer",
+    "job forget", "job export", "doctor", "config init", "config show", "replay", "spec check", "bench infer",
     "block new", "block build", "block check", "block test", "block run", "block inspect",
     "block upload", "block list", "block forget", "endpoint check", "endpoint import", "endpoint list", "intake check",
     "manifest check",

@@ -33,6 +33,7 @@ _ENTRIES: Final = (
     _Entry("job", "Show, watch, cancel, export or forget a job of a running host.", noun=True),
     _Entry("doctor", "Look at all that a host needs, before it is started."),
     _Entry("replay", "Drive a block through a recorded job, without a model."),
+    _Entry("config", "Write a settings file, and show what holds and who said so.", noun=True),
     _Entry("token", "Make, list and revoke the tokens of a host.", noun=True),
     _Entry("spec", "Check spec files.", noun=True),
     _Entry("block", "Make, build, test and look into wasm blocks.", noun=True),

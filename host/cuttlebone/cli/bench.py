@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cuttlebone.bench.throughput import Load, Throughput, measure, warm_up
-from cuttlebone.cli.host_options import settings_with
+from cuttlebone.cli.host_options import StatedSettings, takes_settings
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.models import DEMO_MODEL, model_file
 from cuttlebone.cli.options import JsonFlag
@@ -28,7 +28,9 @@ def _noun() -> None:
 
 
 @app.command(epilog="Example: cuttlebone bench infer --model demo --concurrency 1,4,16")
+@takes_settings("cache", "context_tokens_max", "threads")
 def infer(
+    stated: StatedSettings,
     *,
     model: Annotated[
         str,
@@ -52,7 +54,7 @@ def infer(
     loads = [Load(number, prompt_words, max_tokens) for number in _numbers(concurrency)]
     with reporting(as_json=as_json):
         file = model_file(model)
-        with InferenceThread(loader(file, settings_with()), name=file.name) as thread:
+        with InferenceThread(loader(file, stated.read()), name=file.name) as thread:
             rounds = _rounds(thread, loads)
             if as_json:
                 rows: list[Json] = [_row(*one) for one in rounds]

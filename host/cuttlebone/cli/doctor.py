@@ -1,6 +1,5 @@
 """`cuttlebone doctor`: what stands in the way of a host, before it is started."""
 
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -8,11 +7,12 @@ from rich.console import Console
 from rich.text import Text
 
 from cuttlebone.cli.diagnosis import Diagnosis, Severity, diagnose
-from cuttlebone.cli.host_options import IsolationOption, ModelsOption, read_models, settings_with
+from cuttlebone.cli.host_options import StatedSettings, takes_settings
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import shown, write_json
 from cuttlebone.cli.statuses import ExitStatus
+from cuttlebone.settings import Settings
 
 app = typer.Typer()
 
@@ -20,38 +20,22 @@ _STYLES: Final = {Severity.FINE: "green", Severity.NOTE: "yellow", Severity.MEND
 
 
 @app.command(epilog="Example: cuttlebone doctor --specs specs --model smollm2=demo")
+@takes_settings(*Settings.model_fields, here=True)
 def doctor(
+    stated: StatedSettings,
     *,
-    specs: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of spec files. [default: specs]")
-    ] = None,
-    models: ModelsOption = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Folder for compiled blocks. [default: the user's]"),
-    ] = None,
-    state: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="State folder. [default: the user's]")
-    ] = None,
     no_state: Annotated[
         bool, typer.Option("--no-state", help="As for a host that keeps jobs in memory.")
     ] = False,
-    isolation: IsolationOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Look at all that a host needs: isolation, specs, models, folders, disk, access, versions.
 
-    Give it the options and the environment that `serve` gets. Nothing is changed. The exit status
+    Give it the options, the environment and the file that `serve` gets. Nothing is changed. The exit status
     is 0 if all is well and 1 if something has to be mended; each line says what.
     """
     with reporting(as_json=as_json):
-        settings = settings_with(
-            specs=specs,
-            models=read_models(models) or None,
-            cache=cache,
-            state=state,
-            isolation=isolation,
-        )
+        settings = stated.read()
         folder = None if no_state else settings.state_folder
         findings = list(diagnose(settings.model_copy(update={"state": folder})))
     ill = any(one.verdict is Severity.MEND for one in findings)

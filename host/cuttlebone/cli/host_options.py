@@ -1,64 +1,120 @@
-"""Options of the commands that run a host, and the settings that they make.
+"""Options of the commands that run a host: made from the fields of the settings, and read into them.
 
 Apart from the other options, so that a command which only talks to a host is not slowed by what it
 takes to read the settings of one.
 """
 
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from types import NoneType
+from typing import Annotated, Any, Concatenate, Final, ParamSpec, get_args, get_origin
 
 import typer
-from pydantic import ValidationError
-from pydantic_settings import SettingsError
+from pydantic.fields import FieldInfo
 
 from cuttlebone.cli.models import model_file
-from cuttlebone.cli.options import pairs
-from cuttlebone.errors import OperatorError
+from cuttlebone.cli.options import pairs, read_limits
 from cuttlebone.job_options import Limits
-from cuttlebone.settings import Isolation, Settings
+from cuttlebone.settings import Settings
+from cuttlebone.settings.sources import (
+    FILE_NAME,
+    Source,
+    WrongSettings,
+    environment,
+    file_here,
+    settings_file,
+    settled,
+)
 
-ModelsOption: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="ROLE=FILE.gguf",
-        help="Serve a model under a role; `demo` as the file is the packaged demo model. Repeatable.",
-    ),
-]
-IsolationOption: TypeAlias = Annotated[
-    Isolation | None,
-    typer.Option(
-        show_default=False,
-        help="How far guests are kept from the host; `thread` is for blocks that you trust. "
-        "[default: process]",
-    ),
-]
+CONFIG_VARIABLE: Final = "CUTTLEBONE_CONFIG"
 
+_ONE_VALUE: Final = (int, float, str, Path, StrEnum)
+"""Types that a flag can have; anything else is text, given as often as there are values."""
 
-def read_models(stated: list[str] | None) -> dict[str, Path]:
-    """Read the values of `--model`; raise typer.BadParameter, or OperatorError without the demo model."""
-    return {
-        role: model_file(name) for role, name in pairs("--model", stated, "ROLE=FILE.gguf").items()
-    }
+P = ParamSpec("P")
+Command = Callable[Concatenate["StatedSettings", P], None]
 
 
-def settings_with(**stated: object) -> Settings:
-    """Put flags, where they are not None, over environment and defaults; raise OperatorError."""
-    given = {name: value for name, value in stated.items() if value is not None}
-    try:
-        return Settings.model_validate(given)
-    except ValidationError as error:
-        faults = [
-            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-            for fault in error.errors(include_url=False)
-        ]
-        raise OperatorError(
-            "the settings (flags, or CUTTLEBONE_… in the environment) are wrong:\n  "
-            + "\n  ".join(faults)
-        ) from None
-    except SettingsError as error:
-        raise OperatorError(f"the environment cannot be read: {error}; it must be JSON") from None
+@dataclass(frozen=True, slots=True)
+class _Spelling:
+    """How a setting is spelled on the command line, where its name and type do not say it."""
+
+    flags: tuple[str, ...] = ()
+    metavar: str | None = None
+
+
+_SPELLINGS: Final[Mapping[str, _Spelling]] = {
+    "models": _Spelling(("--model", "-m"), "ROLE=FILE"),
+    "names": _Spelling(("--name",), "NAME"),
+    "callback_hosts": _Spelling(("--callback-host",), "HOST"),
+    "callback_delays_s": _Spelling(("--callback-delay-s",), "N"),
+    "limits_max": _Spelling(("--limit-max",), "NAME=N"),
+    "specs": _Spelling(metavar="FOLDER"),
+    "cache": _Spelling(metavar="FOLDER"),
+    "state": _Spelling(metavar="FOLDER"),
+    "isolation": _Spelling(metavar="MODE"),
+}
+_PANEL: Final = "Settings"
+_NOT_GIVEN: Final[tuple[object, ...]] = (None, [], ())
+_MORE_HELP: Final = {"models": "`demo` as the file is the packaged demo model."}
+
+
+@dataclass(frozen=True, slots=True)
+class StatedSettings:
+    """What a command was told of the settings."""
+
+    flags: Mapping[str, Any]
+    """By the name of the setting; None or empty where the flag was not given."""
+    config: Path | None
+    here: bool
+    """Whether the settings file of the current folder counts where no other is named."""
+
+    def file(self) -> Path | None:
+        """Find the settings file that counts; raise OperatorError."""
+        if self.config is not None:
+            return self.config
+        return file_here(Path()) if self.here else None
+
+    def sources(self) -> Sequence[Source]:
+        """Read all places where settings are stated; raise OperatorError, typer.BadParameter."""
+        file = self.file()
+        given = {
+            name: _value(name, flag) for name, flag in self.flags.items() if flag not in _NOT_GIVEN
+        }
+        flags = Source(given, lambda location: _flags(str(location[0]))[0])
+        return [flags, environment(), *([] if file is None else [settings_file(file)])]
+
+    def read(self) -> Settings:
+        """Settle what holds; raise OperatorError, and typer.BadParameter for the value of a flag."""
+        try:
+            return settled(self.sources())
+        except WrongSettings as error:
+            for place, reason in error.faults:
+                if place.startswith("--"):
+                    raise typer.BadParameter(reason, param_hint=place) from None
+            raise
+
+
+def takes_settings(*names: str, here: bool = False) -> Callable[[Command[P]], Callable[..., None]]:
+    """Give a command the options of these settings and `--config`; it gets them as one argument."""
+
+    def decorate(command: Command[P]) -> Callable[..., None]:
+        own = [*inspect.signature(command, eval_str=True).parameters.values()][1:]
+
+        def run(config: Path | None, **given: Any) -> None:
+            flags = {name: given.pop(name) for name in names}
+            command(StatedSettings(flags, config, here), **given)  # type: ignore[call-arg]
+
+        options = [*(_option(name) for name in names), _config_option(here=here)]
+        ordered = [*own[:-1], *options, *own[-1:]]
+        run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+        run.__name__, run.__doc__, run.__annotations__ = command.__name__, command.__doc__, {}
+        return run
+
+    return decorate
 
 
 def stated_limits(stated: dict[str, int]) -> Limits | None:
@@ -70,3 +126,86 @@ def stated_limits(stated: dict[str, int]) -> Limits | None:
             f"{unknown[0]!r} is no limit; known are {known}", param_hint="--limit"
         )
     return Limits.model_validate(stated) if stated else None
+
+
+def _option(name: str) -> inspect.Parameter:
+    field = Settings.model_fields[name]
+    plain = _type_of(field)
+    kind = list[str] if plain is None else plain
+    option = typer.Option(
+        None,
+        *_flags(name),
+        metavar=_metavar(name, plain),
+        help=_help(name, field, repeated=plain is None),
+        show_default=False,
+        rich_help_panel=_PANEL,
+    )
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=kind | None
+    )
+
+
+def _metavar(name: str, plain: type[Any] | None) -> str:
+    """Short words, so that no name of an option has to be cut."""
+    stated = _SPELLINGS.get(name, _Spelling()).metavar
+    if stated is not None:
+        return stated
+    return "N" if plain in {int, float} else "PATH" if plain is Path else "TEXT"
+
+
+def _config_option(*, here: bool) -> inspect.Parameter:
+    option = typer.Option(
+        None,
+        "--config",
+        envvar=CONFIG_VARIABLE,
+        metavar="FILE",
+        help="Settings file; `cuttlebone config init` writes one."
+        + (f" (default: {FILE_NAME}, if it is there)" if here else ""),
+        show_default=False,
+        rich_help_panel=_PANEL,
+    )
+    return inspect.Parameter(
+        "config", inspect.Parameter.KEYWORD_ONLY, default=option, annotation=Path | None
+    )
+
+
+def _type_of(field: FieldInfo) -> type[Any] | None:
+    """Give the type of the one value that a flag takes; None for flags that are given repeatedly.
+
+    Bounds are left to the settings, which hold for environment and file as well.
+    """
+    annotation = field.annotation
+    for one in get_args(annotation) if NoneType in get_args(annotation) else ():
+        if one is not NoneType:
+            annotation = one
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if isinstance(annotation, type) and issubclass(annotation, _ONE_VALUE):
+        return annotation
+    return None
+
+
+def _flags(name: str) -> tuple[str, ...]:
+    spelling = _SPELLINGS.get(name, _Spelling())
+    return spelling.flags or ("--" + name.replace("_", "-"),)
+
+
+def _help(name: str, field: FieldInfo, *, repeated: bool) -> str:
+    sentences = [*(field.description or "").split(), *_MORE_HELP.get(name, "").split()]
+    if repeated:
+        sentences.append("Repeatable.")
+    elif field.default is not None:
+        sentences.append(f"(default: {field.default})")  # Rich takes brackets for its own
+    return " ".join(sentences)
+
+
+def _value(name: str, flag: Any) -> object:
+    """Read what a flag was given; raise typer.BadParameter, or OperatorError without the demo model."""
+    match name:
+        case "models":
+            named = pairs("--model", flag, "ROLE=FILE.gguf")
+            return {role: model_file(file) for role, file in named.items()}
+        case "limits_max":
+            return read_limits(flag, option="--limit-max")
+        case _:
+            return flag

@@ -19,6 +19,8 @@ from cuttlebone.syscalls import bind_to_parent
 PROGRAM: Final = (sys.executable, "-P", "-m", "cuttlebone")
 # Who may be called back is said of a host that serves, and needs a secret that this one has not.
 CALLBACKS_VARIABLE: Final = "CUTTLEBONE_CALLBACK_HOSTS"
+# A state folder would belong to another host, with jobs of its own, and so would a settings file.
+OWN_OPTIONS: Final = ("--json", "--port", "0", "--no-state", "--config", os.devnull)
 END_S_MAX: Final = 20
 _LOG_BYTES_SHOWN: Final = 4096
 
@@ -58,8 +60,7 @@ def host_process(
     """
     with TemporaryFile() as log:
         process = subprocess.Popen(  # noqa: S603  # our own command line
-            # A state folder would belong to another host, with jobs of its own.
-            [*program, "serve", "--json", "--port", "0", "--no-state", *arguments],
+            [*program, "serve", *OWN_OPTIONS, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,

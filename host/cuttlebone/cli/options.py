@@ -51,12 +51,12 @@ def read_input(stated: str) -> Json:
         raise _bad("--input", f"{error.reason}{hint}") from None
 
 
-def read_limits(stated: list[str] | None) -> dict[str, int]:
-    """Read the values of `--limit`; raise typer.BadParameter."""
+def read_limits(stated: list[str] | None, *, option: str = "--limit") -> dict[str, int]:
+    """Read the values of `--limit`, or another option of its kind; raise typer.BadParameter."""
     found = {}
-    for name, number in pairs("--limit", stated, "NAME=NUMBER").items():
+    for name, number in pairs(option, stated, "NAME=NUMBER").items():
         if not (number.isascii() and number.isdecimal()):
-            raise _bad("--limit", f"{name} is {number!r}, which is no whole number")
+            raise _bad(option, f"{name} is {number!r}, which is no whole number")
         found[name] = int(number)
     return found
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from cuttlebone.cli.host_options import IsolationOption, settings_with
+from cuttlebone.cli.host_options import StatedSettings, takes_settings
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.options import JsonFlag, UrlOption
 from cuttlebone.cli.outcome import reporting
@@ -39,7 +39,9 @@ app = typer.Typer()
 @app.command(
     epilog="Example: cuttlebone replay cases/long-file.json --block build/summarize.wasm",
 )
+@takes_settings("specs", "isolation")
 def replay(
+    stated: StatedSettings,
     source: Annotated[
         str, typer.Argument(metavar="JOB|FILE", help="A job's id, or what `job export` wrote.")
     ],
@@ -48,9 +50,6 @@ def replay(
         Path | None,
         typer.Option(metavar="NEW.wasm", help="Replay this block instead of the spec's."),
     ] = None,
-    specs: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder with the spec of the job.")
-    ] = None,
     state: Annotated[
         Path | None,
         typer.Option(
@@ -58,7 +57,6 @@ def replay(
         ),
     ] = None,
     url: UrlOption = DEFAULT_URL,
-    isolation: IsolationOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Drive a block through a recorded job, without a model, and show where it diverges.
@@ -70,8 +68,7 @@ def replay(
     log_to_stderr(level=logging.WARNING)
     with reporting(as_json=as_json):
         recorded = _recorded(source, state, url)
-        settings = settings_with(specs=specs, isolation=isolation)
-        shown = _replay(recorded, block, settings)
+        shown = _replay(recorded, block, stated.read())
     if as_json:
         write_json(asdict(shown), pretty=False)
     else:

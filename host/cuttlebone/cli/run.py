@@ -11,13 +11,7 @@ from typing import Annotated
 import typer
 
 from cuttlebone.assembly import open_host
-from cuttlebone.cli.host_options import (
-    IsolationOption,
-    ModelsOption,
-    read_models,
-    settings_with,
-    stated_limits,
-)
+from cuttlebone.cli.host_options import StatedSettings, stated_limits, takes_settings
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.options import (
     InputOption,
@@ -44,13 +38,13 @@ app = typer.Typer()
     epilog="Example: cuttlebone run summarize.yaml --model smollm2=demo --input "
     '\'{"path": "texts/tide-mill.txt"}\'',
 )
+@takes_settings("models", "isolation", "cache", "context_tokens_max", "threads")
 def run(
+    stated: StatedSettings,
     spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="The spec file.")],
     *,
     stated_input: InputOption,
-    models: ModelsOption = None,
     limits: LimitsOption = None,
-    isolation: IsolationOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Run one job in a host of its own and write its envelope.
@@ -63,7 +57,7 @@ def run(
     watched = sys.stderr.isatty() and not as_json
     with reporting(as_json=as_json):
         value, narrowed = read_input(stated_input), stated_limits(read_limits(limits))
-        settings = settings_with(models=read_models(models) or None, isolation=isolation)
+        settings = stated.read()
         # Alone and in memory: a state folder of the environment belongs to a host that serves.
         settings = settings.model_copy(
             update={"jobs_running_max": 1, "state": None, "callback_hosts": ()}

@@ -4,9 +4,9 @@ import logging
 import socket
 from contextlib import AbstractContextManager
 from importlib.metadata import version
-from pathlib import Path
 from typing import Annotated
 
+import structlog
 import typer
 from rich.text import Text
 
@@ -19,7 +19,7 @@ from cuttlebone.api.connection_limits import (
     raise_open_files,
 )
 from cuttlebone.assembly import open_host
-from cuttlebone.cli.host_options import IsolationOption, ModelsOption, read_models, settings_with
+from cuttlebone.cli.host_options import StatedSettings, takes_settings
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
@@ -31,89 +31,29 @@ from cuttlebone.text.addresses import address, in_url, is_loopback
 
 app = typer.Typer()
 
+_log = structlog.get_logger(__name__)
+
 
 @app.command(epilog="Example: cuttlebone serve --specs specs --model smollm2=demo")
+@takes_settings(*Settings.model_fields, here=True)
 def serve(
+    stated: StatedSettings,
     *,
-    specs: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of spec files. [default: specs]")
-    ] = None,
-    models: ModelsOption = None,
-    host: Annotated[
-        str | None, typer.Option(help="Address to listen on. [default: 127.0.0.1]")
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(min=0, max=65535, help="Port; 0 takes a free one. [default: 8420]"),
-    ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Folder for compiled blocks. [default: the user's]"),
-    ] = None,
-    socket: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH", help="Listen on this unix socket, for this user alone, not on a port."
-        ),
-    ] = None,
-    names: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--name", help="A name under which clients address the host, for proxies. Repeatable."
-        ),
-    ] = None,
-    state: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder of jobs, uploaded blocks and tokens. [default: the user's]",
-        ),
-    ] = None,
     no_state: Annotated[
         bool, typer.Option("--no-state", help="Keep jobs in memory, and have no tokens.")
     ] = False,
-    isolation: IsolationOption = None,
-    jobs_running_max: Annotated[
-        int | None, typer.Option(min=1, help="Jobs that run at once. [default: 4]")
-    ] = None,
-    jobs_waiting_max: Annotated[
-        int | None, typer.Option(min=1, help="Jobs that may wait. [default: 1000]")
-    ] = None,
-    context_tokens_max: Annotated[
-        int | None, typer.Option(min=1, help="Context of a model. [default: 4096]")
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads of a model. [default: by the processor]")
-    ] = None,
-    grace_s: Annotated[
-        float | None,
-        typer.Option(help="How long running jobs may go on after a stop signal. [default: 10]"),
-    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Run a host and its HTTP API until Ctrl-C or SIGTERM.
 
     What it serves is said on stderr once it answers; with --json it is one line on stdout instead.
-    Every option can be set in the environment as well, see docs/settings.md; a flag wins.
+    Every option is a setting, which can stand in the environment and in a file as well: see
+    docs/settings.md. A flag goes before the environment, and that before the file.
     """
     log_to_stderr(level=logging.INFO)
     with reporting(as_json=as_json):
-        settings = settings_with(
-            specs=specs,
-            models=read_models(models) or None,
-            host=host,
-            port=port,
-            cache=cache,
-            state=state,
-            socket=socket,
-            names=tuple(names) if names else None,
-            isolation=isolation,
-            jobs_running_max=jobs_running_max,
-            jobs_waiting_max=jobs_waiting_max,
-            context_tokens_max=context_tokens_max,
-            threads=threads,
-            grace_s=grace_s,
-        )
+        settings = stated.read()
+        _log.info("settings", file=_file_name(stated))
         settings = settings.model_copy(
             update={"state": None if no_state else settings.state_folder}
         )
@@ -122,6 +62,11 @@ def serve(
         with _listening(settings, tokens) as listener, open_host(settings) as running:
             http = _server(running, tokens, listener)
             http.serve(lambda url: _announce(url, running, as_json=as_json))
+
+
+def _file_name(stated: StatedSettings) -> str:
+    file = stated.file()
+    return "none" if file is None else str(file.absolute())
 
 
 def _listening(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cuttlebone.cli.host_options import settings_with
+from cuttlebone.cli.host_options import StatedSettings, takes_settings
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
@@ -25,7 +25,9 @@ def _noun() -> None:
 
 
 @app.command(epilog="Example: cuttlebone spec check specs/")
+@takes_settings()
 def check(
+    stated: StatedSettings,
     paths: Annotated[
         list[Path], typer.Argument(metavar="FILE…|FOLDER…", help="Spec files, or folders of them.")
     ],
@@ -38,10 +40,9 @@ def check(
     """
     with reporting(as_json=as_json):
         files = [file for path in paths for file in _files(path)]
+        limits_max = stated.read().limits_max
         with Sandbox() as sandbox:
-            catalog = Catalog(
-                lambda: files, admit=sandbox.admit, limits_max=settings_with().limits_max
-            )
+            catalog = Catalog(lambda: files, admit=sandbox.admit, limits_max=limits_max)
             catalog.refresh()
             served, faults = catalog.specs(), catalog.faults()
     if as_json:

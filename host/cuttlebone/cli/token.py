@@ -1,6 +1,5 @@
 """`cuttlebone token`: who may use a host, kept in its state folder."""
 
-from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
@@ -8,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cuttlebone.access import Token, TokenFile, TokenScope
-from cuttlebone.cli.host_options import settings_with
+from cuttlebone.cli.host_options import StatedSettings, takes_settings
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line, write_note
@@ -21,16 +20,12 @@ DEFAULT_TENANT = "local"
 NameArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="NAME", help="What the token is called.")
 ]
-StateOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--state", metavar="FOLDER", help="State folder of the host. [default: the user's]"
-    ),
-]
 
 
 @app.command(epilog="Example: cuttlebone token add agent --scope submit --scope read")
+@takes_settings("state", here=True)
 def add(
+    stated: StatedSettings,
     name: NameArgument,
     *,
     scopes: Annotated[
@@ -43,7 +38,6 @@ def add(
     tenant: Annotated[
         str, typer.Option(help="Whose jobs it sees and makes; tenants see nothing of each other.")
     ] = DEFAULT_TENANT,
-    state: StateOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Make a token and write it, this once: only its digest is kept.
@@ -52,7 +46,7 @@ def add(
     """
     with reporting(as_json=as_json):
         wanted = frozenset(scopes or DEFAULT_SCOPES)
-        secret = _file(state).add(name, tenant=tenant, scopes=wanted)
+        secret = _file(stated).add(name, tenant=tenant, scopes=wanted)
     if as_json:
         shown = {"name": name, "tenant": tenant, "scopes": sorted(wanted), "token": secret}
         write_json(shown, pretty=False)
@@ -62,10 +56,11 @@ def add(
 
 
 @app.command("list", epilog="Example: cuttlebone token list --json")
-def list_tokens(*, state: StateOption = None, as_json: JsonFlag = False) -> None:
+@takes_settings("state", here=True)
+def list_tokens(stated: StatedSettings, *, as_json: JsonFlag = False) -> None:
     """List the tokens of a host. They themselves are kept nowhere."""
     with reporting(as_json=as_json):
-        tokens = _file(state).tokens() or ()
+        tokens = _file(stated).tokens() or ()
     if as_json:
         write_json({"tokens": [_shown(one) for one in tokens]}, pretty=False)
         return
@@ -77,10 +72,11 @@ def list_tokens(*, state: StateOption = None, as_json: JsonFlag = False) -> None
 
 
 @app.command(epilog="Example: cuttlebone token revoke agent")
-def revoke(name: NameArgument, *, state: StateOption = None, as_json: JsonFlag = False) -> None:
+@takes_settings("state", here=True)
+def revoke(stated: StatedSettings, name: NameArgument, *, as_json: JsonFlag = False) -> None:
     """Take a token back. A running host refuses it from now on; its jobs go on."""
     with reporting(as_json=as_json):
-        file = _file(state)
+        file = _file(stated)
         left = file.revoke(name)
     if as_json:
         write_json({"revoked": name, "left": left}, pretty=False)
@@ -93,8 +89,8 @@ def revoke(name: NameArgument, *, state: StateOption = None, as_json: JsonFlag =
         )
 
 
-def _file(state: Path | None) -> TokenFile:
-    return TokenFile(settings_with(state=state).state_folder)
+def _file(stated: StatedSettings) -> TokenFile:
+    return TokenFile(stated.read().state_folder)
 
 
 def _shown(token: Token) -> dict[str, object]:

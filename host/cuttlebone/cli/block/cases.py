@@ -13,7 +13,7 @@ from cuttlebone.authoring.suite import BOTH_MODES, CaseOutcome, read_suite
 from cuttlebone.authoring.trial import trial_settings
 from cuttlebone.cli.block.build import FolderArgument, built
 from cuttlebone.cli.block.rounds import WatchFlag, once_or_watching
-from cuttlebone.cli.host_options import IsolationOption, settings_with
+from cuttlebone.cli.host_options import StatedSettings, takes_settings
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.models import model_file
 from cuttlebone.cli.options import JsonFlag
@@ -21,14 +21,15 @@ from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
 from cuttlebone.cli.statuses import ExitStatus
 from cuttlebone.errors import OperatorError
-from cuttlebone.settings import Isolation
 from cuttlebone_abi import Json
 
 app = typer.Typer()
 
 
 @app.command("test", epilog="Example: cuttlebone block test my-block --build")
+@takes_settings("isolation", "cache")
 def run_cases(
+    stated: StatedSettings,
     folder: FolderArgument,
     *,
     only: Annotated[
@@ -41,7 +42,6 @@ def run_cases(
             help="Ask a real model, or `demo`, instead of the scripted answers.",
         ),
     ] = None,
-    isolation: IsolationOption = None,
     update: Annotated[
         bool, typer.Option("--update", help="Record what comes as what is expected.")
     ] = False,
@@ -58,7 +58,7 @@ def run_cases(
     log_to_stderr(level=logging.ERROR)
     if watch and update:
         raise typer.BadParameter("what is recorded has to be looked at", param_hint="--update")
-    options = _Options(tuple(only or ()), model, isolation, update=update, as_json=as_json)
+    options = _Options(tuple(only or ()), model, stated, update=update, as_json=as_json)
 
     def one_round() -> None:
         with reporting(as_json=as_json):
@@ -73,7 +73,7 @@ class _Options:
 
     only: tuple[str, ...]
     model: str | None
-    isolation: Isolation | None
+    stated: StatedSettings
     update: bool
     as_json: bool
 
@@ -82,11 +82,12 @@ def _run_all(folder: BlockFolder, options: _Options, *, build: bool) -> None:
     if build:
         built(folder, as_json=options.as_json)
     file = None if options.model is None else model_file(options.model)
-    suite = read_suite(folder, trial_settings(settings_with()), only=options.only, model=file)
+    settings = trial_settings(options.stated.read())
+    suite = read_suite(folder, settings, only=options.only, model=file)
     once = options.update or file is not None
     modes = BOTH_MODES[: 1 if once else None]
-    if options.isolation is not None:
-        modes = (options.isolation,)
+    if (chosen := options.stated.flags["isolation"]) is not None:
+        modes = (chosen,)
     verdicts = _shown(
         suite.update(modes[0]) if options.update else suite.run(modes),
         word="record" if options.update else "ok",

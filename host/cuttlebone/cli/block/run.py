@@ -15,7 +15,7 @@ from cuttlebone.authoring.tracing import TracingGuest
 from cuttlebone.cli.block.build import built
 from cuttlebone.cli.block.rounds import WatchFlag, once_or_watching
 from cuttlebone.cli.block.views import JobView, JsonView, ProgressView, QuietView, TraceView
-from cuttlebone.cli.host_options import IsolationOption, settings_with, stated_limits
+from cuttlebone.cli.host_options import StatedSettings, stated_limits, takes_settings
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.models import model_file
 from cuttlebone.cli.options import (
@@ -43,7 +43,9 @@ app = typer.Typer()
     epilog="Example: cuttlebone block run my-block.wasm --read texts --trace "
     '--say "title=On Tea" --input \'{"path": "texts/tea.txt"}\'',
 )
+@takes_settings("isolation", "cache")
 def run(
+    stated: StatedSettings,
     path: Annotated[
         Path,
         typer.Argument(metavar="FILE", help="The module, or a spec with its grants and limits."),
@@ -68,7 +70,6 @@ def run(
         ),
     ] = None,
     limits: LimitsOption = None,
-    isolation: IsolationOption = None,
     watch: WatchFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -86,7 +87,7 @@ def run(
         with reporting(as_json=as_json):
             if watch:
                 _build_if_source(path.parent, as_json=as_json)
-            settings = settings_with(isolation=isolation)
+            settings = stated.read()
             with (
                 Sandbox(settings.cache_folder / "modules", isolation=settings.isolation) as sandbox,
                 _model(model, answers, settings) as thread,

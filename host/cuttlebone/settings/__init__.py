@@ -1,4 +1,4 @@
-"""What the operator decides: one settings object, from flags, environment (`CUTTLEBONE_…`) or defaults."""
+"""What the operator decides: one settings object, from flags, environment, a file or defaults."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -8,7 +8,7 @@ from platformdirs import user_cache_path, user_data_path
 from pydantic import Field, StringConstraints, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from cuttlebone.job_options import LIMITS_MAX, MEBIBYTE, Limits, Positive
+from cuttlebone.job_options import LIMITS_MAX, MEBIBYTE, Limits
 
 Count = Annotated[int, Field(ge=1)]
 """Not strict, as the environment has only text."""
@@ -28,46 +28,56 @@ class Isolation(StrEnum):
 
 
 class Settings(BaseSettings):
-    """The operator's choices. Environment variables are `CUTTLEBONE_` and the field in capitals."""
+    """The operator's choices. Environment variables are `CUTTLEBONE_` and the field in capitals.
 
-    model_config = SettingsConfigDict(env_prefix="CUTTLEBONE_", frozen=True, extra="forbid")
+    The sentence below each field is also its help on the command line and its comment in a settings
+    file.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="CUTTLEBONE_", frozen=True, extra="forbid", use_attribute_docstrings=True
+    )
 
     host: str = "127.0.0.1"
+    """IP address to listen on. One that other machines can reach needs tokens."""
     socket: Path | None = None
-    """Unix socket to listen on, instead of an address."""
+    """Unix socket to listen on, for this user alone, instead of an address."""
     names: tuple[str, ...] = ()
-    """Names under which the host may be addressed, besides loopback ones and `host`."""
+    """Names under which clients address the host, for proxies, besides loopback ones and `host`."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8420
-    """0 takes a free port."""
+    """TCP port; 0 takes a free one."""
     specs: Path = Path("specs")
     """Folder of spec files, `*.yaml`, `*.yml` or `*.json`."""
     models: dict[Role, Path] = {}
-    """GGUF file of each role."""
-    models_memory_bytes: Positive | None = None
+    """GGUF file of each role that the host serves."""
+    models_memory_bytes: Count | None = None
     """Memory of all loaded models together. With it models are loaded on demand, and the least
-    recently used makes room; None loads all at the start."""
+    recently used makes room; without it all are loaded at the start."""
     cache: Path | None = None
-    """Folder for compiled modules and results of trying model files; None is the user's own."""
+    """Folder for compiled blocks and results of trying model files; the user's own unless stated."""
     state: Path | None = None
-    """Folder in which jobs survive a restart, of one host at a time; None keeps them in memory."""
+    """Folder of jobs, uploaded blocks and tokens, of one host at a time; the user's own unless stated."""
     isolation: Isolation = Isolation.PROCESS
-    """Where guests run."""
+    """How far guests are kept from the host: `process`, `require` (as `process`, and no start where a
+    layer is missing) or `thread`, which is for blocks that you trust."""
     jobs_running_max: Count = 4
+    """Jobs that run at once."""
     jobs_waiting_max: Count = 1_000
+    """Jobs that may wait; one more is refused."""
     tenant_jobs_waiting_max: Count = 500
-    """Of these, jobs of one tenant."""
+    """Jobs of one tenant that may wait."""
     tenant_jobs_running_max: Count | None = None
-    """Jobs of one tenant that run at once; None is as many as there are."""
+    """Jobs of one tenant that run at once; as many as there are unless stated."""
     tenant_stored_bytes_max: Count = 1024 * MEBIBYTE
     """What the jobs of one tenant may hold: inputs, events, journals, envelopes."""
     token_requests_per_s_max: Count = 200
-    """Requests with one token, on average; as many may come at once."""
+    """Requests a second with one token, on average; as many may come at once."""
     token_streams_max: Count = 100
     """Event streams and waits that are open at once with one token."""
     jobs_kept_max: Count = 10_000
     """Finished jobs that are remembered in memory; the oldest go first."""
     jobs_kept_s: Count = 7 * 24 * 3600
-    """How long finished jobs are kept in the state folder, unless they say otherwise."""
+    """Seconds that finished jobs are kept in the state folder, unless they say otherwise."""
     attempts_max: Count = 3
     """How often a job may die with the host before it is given up."""
     journal_bytes_max: Count = 64 * MEBIBYTE
@@ -75,23 +85,23 @@ class Settings(BaseSettings):
     callback_hosts: tuple[str, ...] = ()
     """Hosts, `name` or `name:port`, that the end of a job may be told to."""
     callback_secret_file: Path | None = None
-    """File with the secrets that sign callbacks; None is one in the state folder."""
+    """File with the secrets that sign callbacks; one in the state folder unless stated."""
     callback_delays_s: tuple[Annotated[float, Field(ge=0)], ...] = (
         5, 60, 300, 1_800, 7_200, 21_600, 43_200, 86_400,
     )  # fmt: skip
     """Pauses between attempts to tell the end of a job; after the last one it is given up."""
     grace_s: Annotated[float, Field(gt=0)] = 10.0
-    """How long running jobs may go on after a stop signal."""
+    """Seconds that running jobs may go on after a stop signal."""
     body_bytes_max: Count = 64 << 10
     """JSON body of one request."""
     connections_max: Count = 1_000
     """Connections that are served at once; one more is told so and closed."""
     stall_timeout_s: Annotated[float, Field(gt=0)] = 30.0
-    """How long a body, or an answer that its client has to take, may stand still."""
+    """Seconds that a body, or an answer that its client has to take, may stand still."""
     context_tokens_max: Count = 4096
     """Context of a model, at most what it was trained with."""
     threads: Count | None = None
-    """Threads of one model; None is the logical cores, less one when there are more than two."""
+    """Threads of one model; the logical cores unless stated, less one when there are more than two."""
     limits_max: Limits = LIMITS_MAX
     """What no spec and no request can exceed. Limits that are left out keep their maximum."""
 
