@@ -45,8 +45,11 @@ _ON: Final = (
 )
 MEMORY_RESERVATION_BYTES: Final = 4 << 30
 MEMORY_GUARD_BYTES: Final = 32 << 20
-RESERVED_BYTES: Final = MEMORY_RESERVATION_BYTES + 4 * MEMORY_GUARD_BYTES + (512 << 20)
-"""Address space that a process needs for one guest, without its being memory."""
+RESERVED_BYTES: Final = 2 * (MEMORY_RESERVATION_BYTES + 4 * MEMORY_GUARD_BYTES) + (512 << 20)
+"""Address space that a process needs for one guest, without its being memory.
+
+Twice that of its memory: wasmtime keeps external references in a heap that reserves as much.
+"""
 TABLE_ELEMENTS_MAX: Final = 100_000
 
 
