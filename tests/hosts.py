@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cuttlebone.assembly import Modules, open_host_with
-from cuttlebone.endpoints.local import ResidentModels, ServedModel
-from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.job.job import Job
 from cuttlebone.service.host import Host
 from cuttlebone.settings import Settings
@@ -33,7 +33,7 @@ def scripted_host(
     folder: Path,
     scripts: Mapping[str, Script],
     *,
-    models: ResidentModels | None = None,
+    endpoints: EndpointDirectory | None = None,
     more: str = "",
     signature: Signature | None = None,
     on_token: Callable[[str], bool] | None = None,
@@ -45,7 +45,7 @@ def scripted_host(
         write_spec(folder, name, more)
     stated = Settings(specs=folder, grace_s=0.2).model_copy(update=settings)
     scripted = ScriptedSandbox(scripts, signature=signature, on_token=on_token)
-    with open_host_with(stated, sandbox or scripted, models or ResidentModels({})) as host:
+    with open_host_with(stated, sandbox or scripted, endpoints or EndpointDirectory({})) as host:
         yield host
 
 
@@ -64,8 +64,6 @@ def ended(host: Host, job: Job, bound_s: float = BOUND_S) -> Job:
     return until(host, job, lambda one: one.status.final, bound_s)
 
 
-def fake_models(role: str, model: FakeModel) -> ResidentModels:
+def serving(role: str, model: FakeModel) -> EndpointDirectory:
     """Serve a scripted model under a role."""
-    return ResidentModels(
-        {role: ServedModel(Path("fake.gguf"), InferenceThread(lambda _report: model))}
-    )
+    return EndpointDirectory({role: LocalEndpoint(lambda _report: model, name=role)})

@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 from cuttlebone.commands.budget import Budget
-from cuttlebone.commands.scope import JobScope, Model
+from cuttlebone.commands.scope import GrantedModel, JobScope
+from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.endpoints.endpoint import Endpoint
+from cuttlebone.endpoints.inference import EndpointInference
 from cuttlebone.files import Grants, HandleTable
 from cuttlebone.job_options import Limits
+from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone_abi import Json
 
 
@@ -33,6 +37,15 @@ class Told:
 ScopeOf = Callable[..., JobScope]
 
 
+def granted(
+    role: str, endpoint: Endpoint | None, defaults: InferDefaults | None = None
+) -> GrantedModel:
+    """The model that a job may ask; without an endpoint it is not served."""
+    roles = {} if endpoint is None else {role: endpoint}
+    inference = EndpointInference(EndpointDirectory(roles))
+    return GrantedModel(role, inference, defaults or InferDefaults())
+
+
 @pytest.fixture
 def told() -> Told:
     return Told()
@@ -44,7 +57,7 @@ def scope_of(tmp_path: Path, told: Told) -> Iterator[ScopeOf]:
     with Grants.resolve(tmp_path, ["."]) as grants:
         tables: list[HandleTable] = []
 
-        def make(*, model: Model | None = None, **limits: int) -> JobScope:
+        def make(*, model: GrantedModel | None = None, **limits: int) -> JobScope:
             stated = Limits(**limits)
             files = HandleTable(
                 grants, handles_max=stated.handles, window_bytes_max=stated.window_bytes

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -10,8 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from cuttlebone.callbacks.opening import open_callbacks
-from cuttlebone.endpoints.local import ResidentModels, ServedModel
-from cuttlebone.endpoints.memory import ModelMemory
+from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.endpoints.inference import EndpointInference
+from cuttlebone.endpoints.opening import directory_of
 from cuttlebone.execution.accepted_specs import AcceptedSpecs
 from cuttlebone.execution.admission import Admission
 from cuttlebone.execution.ending import JobEnding
@@ -21,11 +21,8 @@ from cuttlebone.execution.running_jobs import RunningJobs
 from cuttlebone.execution.threads import JobThreads
 from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.execution.worker import Worker
-from cuttlebone.inference.loading import loader, memory_needed
-from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.sandbox import Block, Guest, GuestLimits, Layer, Sandbox
-from cuttlebone.service.answers import ModelStatus
 from cuttlebone.service.host import Host
 from cuttlebone.service.host_metrics import watch_figures
 from cuttlebone.service.host_status import HostStatus
@@ -63,10 +60,10 @@ def open_host(settings: Settings, *, spec_files: Sequence[Path] | None = None) -
     specs folder or a model file that cannot be used at all, and for models without the extra that
     runs them; a spec with a fault is only reported.
     """
-    models = models_of(settings)
+    endpoints = directory_of(settings)
     with (
         Sandbox(settings.cache_folder / "modules", isolation=settings.isolation) as sandbox,
-        open_host_with(settings, sandbox, models, spec_files=spec_files) as host,
+        open_host_with(settings, sandbox, endpoints, spec_files=spec_files) as host,
     ):
         yield host
 
@@ -75,11 +72,11 @@ def open_host(settings: Settings, *, spec_files: Sequence[Path] | None = None) -
 def open_host_with(
     settings: Settings,
     modules: Modules,
-    models: ResidentModels,
+    endpoints: EndpointDirectory,
     *,
     spec_files: Sequence[Path] | None = None,
 ) -> Iterator[Host]:
-    """Run a host with the given sandbox and models: the seam at which tests put fakes."""
+    """Run a host with the given sandbox and endpoints: the seam at which tests put fakes."""
     with ExitStack() as stack:
         # Before the blocks: it locks the state folder, or refuses one that is in use.
         metrics = HostMetrics(version=version("cuttlebone"))
@@ -87,7 +84,7 @@ def open_host_with(
         stack.callback(store.close)
         blocks = BlockRegistry(_blocks_folder(settings, stack), modules.admit)
         yield stack.enter_context(
-            _running(settings, modules, models, store, blocks, spec_files, metrics)
+            _running(settings, modules, endpoints, store, blocks, spec_files, metrics)
         )
 
 
@@ -95,7 +92,7 @@ def open_host_with(
 def _running(
     settings: Settings,
     modules: Modules,
-    models: ResidentModels,
+    endpoints: EndpointDirectory,
     store: JobStore,
     blocks: BlockRegistry,
     spec_files: Sequence[Path] | None,
@@ -123,7 +120,7 @@ def _running(
         store=store,
         specs=accepted,
         open_guest=modules.open_guest,
-        models=models,
+        inference=EndpointInference(endpoints),
         watchers=watchers,
         watchdog=watchdog,
         running=running,
@@ -131,27 +128,26 @@ def _running(
         journal_bytes_max=settings.journal_bytes_max,
     )
     threads = JobThreads(worker, count=settings.jobs_running_max)
-    directory = _Directory(models)
     jobs = JobService(
         catalog=catalog,
         store=store,
         admission=Admission(catalog, accepted, queue, callbacks.policy, metrics),
         ending=ending,
         watchers=watchers,
-        models=directory,
+        endpoints=endpoints,
         tenant_running_max=settings.tenant_jobs_running_max,
     )
     layers = {str(layer): missing for layer, missing in modules.layers.items()}
     host = Host(
-        jobs, SpecService(catalog, blocks), HostStatus(directory, metrics, layers), settings
+        jobs, SpecService(catalog, blocks), HostStatus(endpoints, metrics, layers), settings
     )
-    watch_figures(metrics, store, models)
+    watch_figures(metrics, store, endpoints)
     housekeeper = Housekeeper(store, ending, ttl_s=settings.jobs_kept_s)
     with ExitStack() as stack:
         catalog.refresh()
         recover(store, ending, attempts_max=settings.attempts_max)
-        models.start()
-        stack.callback(models.stop)
+        endpoints.start()
+        stack.callback(endpoints.stop)
         watchdog.start()
         stack.callback(watchdog.stop)
         housekeeper.start()
@@ -176,66 +172,9 @@ def _blocks_folder(settings: Settings, stack: ExitStack) -> Path:
     return settings.state / "blocks"
 
 
-@dataclass(frozen=True, slots=True)
-class _Directory:
-    """The models of the host, as the services show them."""
-
-    models: ResidentModels
-
-    def statuses(self) -> Sequence[ModelStatus]:
-        return [_status(role, model) for role, model in self.models.models.items()]
-
-
-def _status(role: str, model: ServedModel) -> ModelStatus:
-    state, info = model.thread.state, model.thread.info
-    return ModelStatus(
-        role=role,
-        state=state.phase,
-        progress=state.progress,
-        reason=state.reason,
-        file=model.file.name,
-        context_tokens=None if info is None else info.context_tokens,
-    )
-
-
 def _spec_lister(
     settings: Settings, spec_files: Sequence[Path] | None
 ) -> Callable[[], Sequence[Path]]:
     if spec_files is not None:
         return lambda: spec_files
     return partial(spec_files_in, settings.specs)
-
-
-def models_of(settings: Settings) -> ResidentModels:
-    """The models of a host, one for all roles that name the same file. Nothing is loaded yet.
-
-    Raises OperatorError without the extra that runs them.
-    """
-    bound = settings.models_memory_bytes
-    budget = None if bound is None else ModelMemory(bound)
-    roles: dict[Path, list[str]] = {}
-    for role, path in sorted(settings.models.items()):
-        roles.setdefault(path.resolve(), []).append(role)
-    threads = {
-        file: _thread("/".join(sharing), settings.models[sharing[0]], settings, budget)
-        for file, sharing in roles.items()
-    }
-    served = {
-        role: ServedModel(path, threads[path.resolve()]) for role, path in settings.models.items()
-    }
-    return ResidentModels(served, budget)
-
-
-def _thread(
-    name: str, file: Path, settings: Settings, budget: ModelMemory | None
-) -> InferenceThread:
-    load = loader(file, settings)
-    if budget is None:
-        return InferenceThread(load, name=name)
-    size_of = partial(memory_needed, file, settings)
-    return InferenceThread(
-        lambda report: budget.load(name, size_of, partial(load, report)),
-        name=name,
-        on_demand=True,
-        closed=partial(budget.release, name),
-    )

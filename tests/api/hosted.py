@@ -15,7 +15,7 @@ from cuttlebone.api.app_state import state_of
 from cuttlebone.api.connection_limits import ConnectionLimits
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.assembly import Modules
-from cuttlebone.endpoints.local import ResidentModels
+from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.service.host import Host
 from cuttlebone.testing import Commands, Script, ScriptedGuest
 from cuttlebone_abi import Json, Signature
@@ -129,7 +129,7 @@ def served(
     folder: Path,
     scripts: Mapping[str, Script] = SCRIPTS,
     *,
-    models: ResidentModels | None = None,
+    endpoints: EndpointDirectory | None = None,
     more: str = "",
     signature: Signature | None = None,
     on_token: Callable[[str], bool] | None = None,
@@ -144,7 +144,7 @@ def served(
     host_of = scripted_host(
         folder,
         scripts,
-        models=models,
+        endpoints=endpoints,
         more=more,
         signature=signature,
         on_token=on_token,

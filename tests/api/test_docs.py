@@ -16,12 +16,11 @@ from api.hosted import BOUND_S, Api
 from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.api.problems import KINDS
 from cuttlebone.assembly import open_host_with
-from cuttlebone.endpoints.local import ResidentModels, ServedModel
+from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.errors import ProblemCode
-from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.sandbox import Sandbox
 from cuttlebone.settings import Settings
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedEndpoint
 from cuttlebone_abi import Json
 
 ROOT: Final = Path(__file__).parents[2]
@@ -50,14 +49,14 @@ def shown() -> list[Shown]:
 def example_served(folder: Path) -> Iterator[str]:
     """Serve the example with a scripted model; yield the URL."""
     specs = shutil.copytree(ROOT / "guest-examples" / "c" / "summarize", folder / "summarize")
-    model = ServedModel(Path("model.gguf"), InferenceThread(lambda _report: FakeModel()))
     settings = Settings(specs=Path(specs))
     with (
         listen("127.0.0.1", 0) as listener,
         Sandbox(folder / "cache") as sandbox,
-        open_host_with(settings, sandbox, ResidentModels({"smollm2": model})) as host,
+        open_host_with(
+            settings, sandbox, EndpointDirectory({"smollm2": ScriptedEndpoint()})
+        ) as host,
     ):
-        model.thread.wait_until_settled(BOUND_S)  # else the job of the page may be told to wait
         app = create_app(host, version="0")
         with HttpServer(app, listener, grace_s=1) as server:
             yield server.url

@@ -14,14 +14,13 @@ from httpx_sse import ServerSentEvent, connect_sse
 from api.hosted import BOUND_S, SCRIPTS, Api, Gate, served
 from cuttlebone.api.event_stream import event_stream
 from cuttlebone.api.subscribers import Subscribers
-from cuttlebone.endpoints.local import ResidentModels, ServedModel
+from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.generation.state import Phase, State
 from cuttlebone.http_types import Health
-from cuttlebone.inference.progress import Report
-from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.job.events import JobEvent
 from cuttlebone.job.job import Submission
 from cuttlebone.service.job_service import JobService
-from cuttlebone.testing import Commands, FakeModel, ScriptedGuest
+from cuttlebone.testing import Commands, ScriptedEndpoint, ScriptedGuest
 from cuttlebone_abi import Json, load_json
 
 Job = dict[str, Any]
@@ -81,22 +80,17 @@ def test_events_come_as_they_happen(tmp_path: Path) -> None:
 
 
 def test_watchers_are_told_that_a_job_waits_for_its_model(tmp_path: Path) -> None:
-    loading = threading.Event()
-
-    def load(_report: Report) -> FakeModel:
-        assert loading.wait(BOUND_S)
-        return FakeModel()
-
-    models = ResidentModels({"main": ServedModel(Path("m.gguf"), InferenceThread(load))})
+    model = ScriptedEndpoint(state=State(Phase.LOADING))
+    endpoints = EndpointDirectory({"main": model})
     with (
-        served(tmp_path, {"ask": ask}, models=models, more="model: main") as api,
+        served(tmp_path, {"ask": ask}, endpoints=endpoints, more="model: main") as api,
         followed(api, api.submit("ask")) as events,
     ):
         told = []
         for event in events:
             told.append((event.event, event.data))
             if "waiting_for" in event.data and event.event == "status":
-                loading.set()
+                model.become(State(Phase.READY))
 
     assert [data for kind, data in told if kind == "status"] == [
         '{"status":"queued"}',

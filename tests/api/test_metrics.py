@@ -7,10 +7,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from api.hosted import Api, served
-from cuttlebone.endpoints.local import ResidentModels, ServedModel
-from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.metrics import OTHER, SPECS_NAMED_MAX, HostMetrics
-from cuttlebone.testing import Commands, FakeModel, ScriptedGuest
+from cuttlebone.testing import Commands, ScriptedEndpoint, ScriptedGuest
 from cuttlebone_abi import Json
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
@@ -73,10 +72,9 @@ def test_requests_are_counted_by_route_and_not_by_path(api: Api) -> None:
 
 
 def test_a_model_of_two_roles_is_counted_once_and_ready_for_both(tmp_path: Path) -> None:
-    thread = InferenceThread(lambda _report: FakeModel(), name="judge/main")
-    model = ServedModel(Path("fake.gguf"), thread)
-    both = ResidentModels({"main": model, "judge": model})
-    with served(tmp_path, {"ask": ask_once}, models=both, more="model: main") as api:
+    shared = ScriptedEndpoint(name="judge/main")
+    both = EndpointDirectory({"main": shared, "judge": shared})
+    with served(tmp_path, {"ask": ask_once}, endpoints=both, more="model: main") as api:
         api.ended(api.submit("ask"))
         shown = numbers(api)
         states = api.http.get("/v1/models").json()["models"]

@@ -14,7 +14,7 @@ from cuttlebone.api.resource_views import (
     model_resource,
     spec_resource,
 )
-from cuttlebone.inference.progress import Phase
+from cuttlebone.generation.state import Phase
 from cuttlebone.job.job import Job
 from cuttlebone.service.answers import ModelStatus
 

@@ -1,17 +1,13 @@
 """Specs, models and health, as the API shows them."""
 
-import threading
 from pathlib import Path
 
 import pytest
 
 from api.hosted import VERSION, Api, served
-from cuttlebone.endpoints.local import ResidentModels, ServedModel
-from cuttlebone.errors import OperatorError
-from cuttlebone.inference.model import Model
-from cuttlebone.inference.progress import Report
-from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.testing import FakeModel
+from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.generation.state import Phase, State
+from cuttlebone.testing import ScriptedEndpoint
 from cuttlebone_abi import Signature, parse_type
 from hosts import write_spec
 
@@ -66,37 +62,19 @@ def test_a_host_without_models_is_alive_and_ready(api: Api) -> None:
     assert api.http.get("/v1/models").json() == {"models": []}
 
 
-class Loading:
-    """A model that loads when the test says so."""
-
-    def __init__(self) -> None:
-        self.reported = threading.Event()
-        self.may_load = threading.Event()
-
-    def load(self, report: Report) -> Model:
-        assert report(0.25)
-        self.reported.set()
-        assert self.may_load.wait(20)
-        return FakeModel(context_tokens=512)
-
-
-def unreadable(_report: Report) -> Model:
-    raise OperatorError("bad.gguf is no GGUF file")
-
-
 def test_models_are_shown_with_their_state_and_keep_the_host_from_being_ready(
     tmp_path: Path,
 ) -> None:
-    loading = Loading()
-    good = ServedModel(Path("/models/good.gguf"), InferenceThread(loading.load))
-    bad = ServedModel(Path("/models/bad.gguf"), InferenceThread(unreadable))
-    with served(tmp_path, models=ResidentModels({"writer": good, "judge": bad})) as api:
-        try:
-            assert loading.reported.wait(20)
-            models = api.http.get("/v1/models").json()["models"]
-            ready = api.http.get("/readyz")
-        finally:
-            loading.may_load.set()
+    endpoints = EndpointDirectory(
+        {
+            "writer": ScriptedEndpoint(state=State(Phase.LOADING, progress=0.25)),
+            "judge": ScriptedEndpoint(state=State(Phase.FAILED, "bad.gguf is no GGUF file")),
+        },
+        files={"writer": "good.gguf", "judge": "bad.gguf"},
+    )
+    with served(tmp_path, endpoints=endpoints) as api:
+        models = api.http.get("/v1/models").json()["models"]
+        ready = api.http.get("/readyz")
 
     assert [(one["role"], one["file"]) for one in models] == [
         ("judge", "bad.gguf"),

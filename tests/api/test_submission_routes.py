@@ -1,17 +1,15 @@
 """Submissions that may be repeated, wait no longer than they want, and say how they are kept."""
 
-import threading
 from pathlib import Path
 
 import httpx
 import pytest
 
-from api.hosted import BOUND_S, Api, Gate, served, spin
+from api.hosted import Api, Gate, served, spin
 from cuttlebone.api.submission_body import SECONDS_MAX
-from cuttlebone.endpoints.local import ResidentModels, ServedModel
-from cuttlebone.inference.progress import Report
-from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.testing import FakeModel
+from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.generation.state import Phase, State
+from cuttlebone.testing import ScriptedEndpoint
 from cuttlebone_abi import Json
 
 BODY: dict[str, Json] = {"spec": "echo", "input": 1}
@@ -239,20 +237,11 @@ def test_a_wait_ends_with_the_job_once_it_has_changed(tmp_path: Path) -> None:
 
 
 def test_a_waiting_job_says_that_its_model_is_loading(tmp_path: Path) -> None:
-    loaded = threading.Event()
-
-    def load(_report: Report) -> FakeModel:
-        assert loaded.wait(BOUND_S)
-        return FakeModel()
-
-    models = ResidentModels({"m": ServedModel(Path("m.gguf"), InferenceThread(load))})
+    loading = EndpointDirectory({"m": ScriptedEndpoint(state=State(Phase.LOADING))})
     with served(
-        tmp_path, {"spin": spin}, models=models, more="model: m", jobs_running_max=1
+        tmp_path, {"spin": spin}, endpoints=loading, more="model: m", jobs_running_max=1
     ) as api:
-        try:
-            api.emitted(api.submit("spin"), "spinning")
-            waiting = api.submit("spin")["queue"]
-        finally:
-            loaded.set()
+        api.emitted(api.submit("spin"), "spinning")
+        waiting = api.submit("spin")["queue"]
 
     assert waiting["waiting_for"] == "a free job thread, and the model `m`, which is loading"

@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bare_llama import Bare, Locked, silence
+from cuttlebone.endpoints.endpoint import Endpoint
 from cuttlebone.generation.outcome import FailedGeneration, Piece
 from cuttlebone.generation.request import GenerationRequest, Turn
 from cuttlebone.generation.ticket import Generation
 from cuttlebone.inference.llama import LlamaOptions
 from cuttlebone.inference.llama.loading import tried_options
 from cuttlebone.inference.sequence import BatchLimits
-from cuttlebone.inference.thread import InferenceThread
 from report import Row, at_most, run_benchmark
 from served_engine import BOUND_S, demo_model, served
 
@@ -35,8 +35,8 @@ def measure(quick: bool) -> Sequence[Row]:  # noqa: FBT001  # given by run_bench
     options, _ = tried_options(path, LlamaOptions(), trials=trials)
     rows = [*speed(path, options, quick=quick)]
     with served(path, options) as engine:
-        rows += beside_prefill(engine.thread, words=120 if quick else 1_800)
-        rows.append(cancel_p99(engine.thread, times=3 if quick else 40))
+        rows += beside_prefill(engine.endpoint, words=120 if quick else 1_800)
+        rows.append(cancel_p99(engine.endpoint, times=3 if quick else 40))
     rows.append(shared_prefix(path, options, quick=quick))
     return rows
 
@@ -91,7 +91,7 @@ def shared_prefix(path: Path, options: LlamaOptions, *, quick: bool) -> Row:
             common = instruction(words)
             begun_s = time.perf_counter()
             generations = [
-                engine.thread.submit(request(f"{common} {number}", max_tokens=4, job=str(number)))
+                engine.endpoint.submit(request(f"{common} {number}", max_tokens=4, job=str(number)))
                 for number in range(jobs)
             ]
             for generation in generations:
@@ -103,9 +103,9 @@ def shared_prefix(path: Path, options: LlamaOptions, *, quick: bool) -> Row:
     )
 
 
-def beside_prefill(thread: InferenceThread, *, words: int) -> Sequence[Row]:
+def beside_prefill(endpoint: Endpoint, *, words: int) -> Sequence[Row]:
     """Tokens per second of one job, alone and while another one's long prompt is evaluated."""
-    alone = gaps(thread, until=lambda taken: taken >= SHORT_TOKENS)
+    alone = gaps(endpoint, until=lambda taken: taken >= SHORT_TOKENS)
     beside: list[float] = []
     begun = threading.Event()
     long: list[Generation] = []
@@ -113,7 +113,7 @@ def beside_prefill(thread: InferenceThread, *, words: int) -> Sequence[Row]:
     def decode() -> None:
         beside.extend(
             gaps(
-                thread,
+                endpoint,
                 until=lambda taken: begin(taken, begun) and bool(long) and long[0].tokens_out > 0,
             )
         )
@@ -122,7 +122,7 @@ def beside_prefill(thread: InferenceThread, *, words: int) -> Sequence[Row]:
     worker.start()
     if not begun.wait(BOUND_S):
         raise AssertionError("the first job never began")
-    long.append(thread.submit(request(instruction(words), max_tokens=1, job="long")))
+    long.append(endpoint.submit(request(instruction(words), max_tokens=1, job="long")))
     worker.join(BOUND_S)
     if worker.is_alive():
         raise AssertionError(f"the long prompt was not evaluated within {BOUND_S:g} s")
@@ -143,7 +143,7 @@ def begin(taken: int, begun: threading.Event) -> bool:
     return taken >= 5
 
 
-def gaps(thread: InferenceThread, *, until: Callable[[int], bool]) -> list[float]:
+def gaps(endpoint: Endpoint, *, until: Callable[[int], bool]) -> list[float]:
     """Seconds between the pieces of short generations, one after another, which `until` ends.
 
     Short, as each token costs more than the one before: one long generation would be compared with
@@ -152,7 +152,7 @@ def gaps(thread: InferenceThread, *, until: Callable[[int], bool]) -> list[float
     found: list[float] = []
     stop = False
     while not stop:
-        generation = thread.submit(
+        generation = endpoint.submit(
             request(STORIES[0], max_tokens=SHORT_TOKENS, job="decoding", asks_verdict=True)
         )
         generation.next(BOUND_S)
@@ -167,14 +167,14 @@ def gaps(thread: InferenceThread, *, until: Callable[[int], bool]) -> list[float
     return found
 
 
-def cancel_p99(thread: InferenceThread, *, times: int) -> Row:
+def cancel_p99(endpoint: Endpoint, *, times: int) -> Row:
     """Milliseconds from a cancel to the end of the generation, in each phase, the machine busy."""
     company = [
-        thread.submit(request(STORIES[number], max_tokens=1_000, job=f"company {number}"))
+        endpoint.submit(request(STORIES[number], max_tokens=1_000, job=f"company {number}"))
         for number in range(4)
     ]
     found = [
-        cancel_ms(thread, prompt, asks_verdict=asks_verdict, pieces=pieces)
+        cancel_ms(endpoint, prompt, asks_verdict=asks_verdict, pieces=pieces)
         for _ in range(times)
         for prompt, asks_verdict, pieces in (
             (instruction(700), False, 0),  # in prefill
@@ -188,9 +188,9 @@ def cancel_p99(thread: InferenceThread, *, times: int) -> Row:
     return at_most("cancel_p99_ms", found[int(len(found) * 0.99)], "ms", 200)
 
 
-def cancel_ms(thread: InferenceThread, prompt: str, *, asks_verdict: bool, pieces: int) -> float:
+def cancel_ms(endpoint: Endpoint, prompt: str, *, asks_verdict: bool, pieces: int) -> float:
     """Cancel one generation once it has given so many pieces, or is in prefill."""
-    generation = thread.submit(
+    generation = endpoint.submit(
         request(prompt, max_tokens=200, job="cancelled", asks_verdict=asks_verdict)
     )
     for _ in range(pieces):

@@ -17,7 +17,7 @@ import structlog
 import wasmtime
 
 from cuttlebone.assembly import open_host_with
-from cuttlebone.endpoints.local import ResidentModels
+from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.job.job import Submission
 from cuttlebone.sandbox import Block, GuestLimits, Sandbox
 from cuttlebone.sandbox.engine import new_engine
@@ -147,7 +147,7 @@ def host(sandbox: Sandbox, job_threads: int) -> Iterator[Host]:
             "name: three_steps\ndescription: Emits twice and is done.\nblock: three_steps.wasm\n"
         )
         settings = Settings(specs=folder, jobs_running_max=job_threads)
-        with open_host_with(settings, sandbox, ResidentModels({})) as opened:
+        with open_host_with(settings, sandbox, EndpointDirectory({})) as opened:
             yield opened
 
 

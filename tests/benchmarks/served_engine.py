@@ -12,31 +12,31 @@ from pathlib import Path
 import wasmtime
 
 from cuttlebone.commands.budget import Budget
-from cuttlebone.commands.scope import JobScope, Model
+from cuttlebone.commands.scope import JobScope
+from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.execution.runner import run_job
 from cuttlebone.files import Grants, HandleTable
 from cuttlebone.inference.llama import LlamaModel, LlamaOptions
 from cuttlebone.inference.sequence import BatchLimits
-from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import GuestLimits, Sandbox
 from cuttlebone.settings import Isolation
-from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone_abi import Completed, Json, Signature, dump_json
+from job_scopes import granted
 
 BLOCK = Path(__file__).parent.parent / "guests" / "say_input.wat"
 BOUND_S = 300.0
 
 
 class Served:
-    """One model behind its thread, and jobs of a real block that use it through the whole path.
+    """One model behind its endpoint, and jobs of a real block that use it through the whole path.
 
     Each guest is a process of its own, as in a host, and is asked after every piece.
     """
 
-    def __init__(self, thread: InferenceThread, grants: Grants, sandbox: Sandbox) -> None:
-        self.thread = thread
+    def __init__(self, endpoint: LocalEndpoint, grants: Grants, sandbox: Sandbox) -> None:
+        self.endpoint = endpoint
         self._grants = grants
         self._sandbox = sandbox
         self._block = sandbox.admit(bytes(wasmtime.wat2wasm(BLOCK.read_text())))
@@ -52,7 +52,7 @@ class Served:
             job=prompt,
             tenant=str(time.perf_counter_ns()),  # nothing is found in the cache
             files=HandleTable(self._grants, handles_max=1, window_bytes_max=4),
-            model=Model("demo", self.thread, InferDefaults()),
+            model=granted("demo", self.endpoint),
             events=Nobody(),
             budget=Budget(Limits()),
         )
@@ -90,20 +90,17 @@ def served(
     path: Path, options: LlamaOptions, limits: BatchLimits | None = None
 ) -> Iterator[Served]:
     """Serve the demo model while the body runs."""
-    thread = InferenceThread(
+    endpoint = LocalEndpoint(
         lambda _report: LlamaModel(path, options), limits=limits or BatchLimits()
     )
-    thread.start()
-    thread.wait_until_settled(BOUND_S)
-    try:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            Grants.resolve(Path(folder), []) as grants,
-            Sandbox(isolation=Isolation.PROCESS) as sandbox,
-        ):
-            yield Served(thread, grants, sandbox)
-    finally:
-        thread.stop()
+    with (
+        endpoint,
+        tempfile.TemporaryDirectory() as folder,
+        Grants.resolve(Path(folder), []) as grants,
+        Sandbox(isolation=Isolation.PROCESS) as sandbox,
+    ):
+        endpoint.counter(BOUND_S)
+        yield Served(endpoint, grants, sandbox)
 
 
 def demo_model() -> Path:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from commands.infer_bench import Bench
+from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.files import Grants
-from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.testing import FakeModel
 from job_scopes import scope_of, told
 
-__all__ = ["bench", "grants", "model", "scope_of", "thread", "told"]
+__all__ = ["bench", "endpoint", "grants", "model", "scope_of", "told"]
 
 
 @pytest.fixture
@@ -23,12 +23,10 @@ def model() -> FakeModel:
 
 
 @pytest.fixture
-def thread(model: FakeModel) -> Iterator[InferenceThread]:
-    serving = InferenceThread(lambda _report: model)
-    serving.start()
-    yield serving
-    model.release()
-    serving.stop()
+def endpoint(model: FakeModel) -> Iterator[LocalEndpoint]:
+    with LocalEndpoint(lambda _report: model) as serving:
+        yield serving
+        model.release()
 
 
 @pytest.fixture
@@ -38,5 +36,5 @@ def grants(tmp_path: Path) -> Iterator[Grants]:
 
 
 @pytest.fixture
-def bench(thread: InferenceThread, grants: Grants) -> Bench:
-    return Bench(thread, grants)
+def bench(endpoint: LocalEndpoint, grants: Grants) -> Bench:
+    return Bench(endpoint, grants)

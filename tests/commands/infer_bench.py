@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from cuttlebone.commands.budget import Budget
-from cuttlebone.commands.scope import JobScope, Model
+from cuttlebone.commands.scope import JobScope
+from cuttlebone.endpoints.endpoint import Endpoint
 from cuttlebone.execution.runner import run_job
 from cuttlebone.files import Grants, HandleTable
-from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.job_options import Limits
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.specs.io_schemas import IoSchemas
@@ -18,6 +18,7 @@ from cuttlebone_abi import (
     Json,
     Signature,
 )
+from job_scopes import granted
 
 
 class Told:
@@ -39,8 +40,8 @@ class Told:
 class Bench:
     """Runs one `infer` as a job."""
 
-    def __init__(self, thread: InferenceThread, grants: Grants) -> None:
-        self._thread = thread
+    def __init__(self, endpoint: Endpoint, grants: Grants) -> None:
+        self._endpoint = endpoint
         self._grants = grants
         self.told = Told()
         self.events: list[dict[str, Any]] = []
@@ -50,7 +51,7 @@ class Bench:
             job="a-job",
             tenant="local",
             files=HandleTable(self._grants, handles_max=1, window_bytes_max=4),
-            model=Model("small", self._thread, defaults or InferDefaults()),
+            model=granted("small", self._endpoint, defaults),
             events=self.told,
             budget=Budget(Limits(**limits)),
         )

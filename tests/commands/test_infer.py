@@ -6,8 +6,8 @@ import pytest
 
 from commands.infer_bench import Bench, failure
 from cuttlebone.commands.infer import generation_request
+from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.errors import JobError
-from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.testing import FakeModel
 from cuttlebone_abi import (
     Cancelled,
@@ -112,12 +112,12 @@ def test_a_decode_failure_is_infer_failed(bench: Bench, model: FakeModel) -> Non
 
 
 def test_a_model_that_goes_away_cancels_the_job_whatever_the_guest_wants(
-    bench: Bench, model: FakeModel, thread: InferenceThread
+    bench: Bench, model: FakeModel, endpoint: LocalEndpoint
 ) -> None:
     def stop() -> None:
         assert model.held.wait(BOUND_S)
         model.release()
-        thread.stop()
+        endpoint.stop()
 
     model.hold()
     stopper = threading.Thread(target=stop)

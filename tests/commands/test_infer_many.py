@@ -11,17 +11,18 @@ from hypothesis import strategies as st
 from commands.deaf import Deaf
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.infer_many import REQUESTS_MAX, shared_out
-from cuttlebone.commands.scope import JobScope, Model
-from cuttlebone.errors import JobError, OperatorError
+from cuttlebone.commands.scope import JobScope
+from cuttlebone.endpoints.endpoint import Endpoint
+from cuttlebone.endpoints.local import LocalEndpoint
+from cuttlebone.errors import JobError
 from cuttlebone.execution.runner import run_job
 from cuttlebone.files import Grants, HandleTable
-from cuttlebone.inference.progress import Report
-from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.generation.state import Phase, State
 from cuttlebone.job_options import Limits
-from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.specs.io_schemas import IoSchemas
-from cuttlebone.testing import Commands, FakeModel, ScriptedGuest
+from cuttlebone.testing import Commands, FakeModel, ScriptedEndpoint, ScriptedGuest
 from cuttlebone_abi import Cancelled, Completed, Envelope, ErrorCode, Failed, Json, Signature
+from job_scopes import granted
 
 BOUND_S = 20.0
 
@@ -32,23 +33,19 @@ def model() -> FakeModel:
 
 
 @pytest.fixture
-def thread(model: FakeModel) -> Iterator[InferenceThread]:
-    serving = InferenceThread(lambda _report: model)
-    serving.start()
-    serving.wait_until_settled(BOUND_S)
-    yield serving
-    model.release()
-    serving.stop()
+def endpoint(model: FakeModel) -> Iterator[LocalEndpoint]:
+    with LocalEndpoint(lambda _report: model) as serving:
+        serving.counter(BOUND_S)
+        yield serving
+        model.release()
 
 
-def scope(
-    thread: InferenceThread, grants: Grants, *, granted: bool = True, **limits: int
-) -> JobScope:
+def scope(endpoint: Endpoint, grants: Grants, *, may_infer: bool = True, **limits: int) -> JobScope:
     return JobScope(
         job="a-job",
         tenant="local",
         files=HandleTable(grants, handles_max=1, window_bytes_max=4),
-        model=Model("small", thread, InferDefaults()) if granted else None,
+        model=granted("small", endpoint) if may_infer else None,
         events=Deaf(),
         budget=Budget(Limits(**limits)),
     )
@@ -72,8 +69,8 @@ def many(*prompts: str, max_tokens: int = 20) -> dict[str, Any]:
     return {"cmd": "infer_many", "requests": requests}
 
 
-def test_results_come_in_the_order_of_the_requests(thread: InferenceThread, grants: Grants) -> None:
-    event, envelope = run(many("count", "anything", "count again"), scope(thread, grants))
+def test_results_come_in_the_order_of_the_requests(endpoint: LocalEndpoint, grants: Grants) -> None:
+    event, envelope = run(many("count", "anything", "count again"), scope(endpoint, grants))
 
     assert [result["text"] for result in event["results"]] == [
         "one two three",
@@ -86,11 +83,11 @@ def test_results_come_in_the_order_of_the_requests(thread: InferenceThread, gran
 
 
 def test_a_field_that_is_not_served_is_refused_by_name_for_its_request_alone(
-    thread: InferenceThread, grants: Grants
+    endpoint: LocalEndpoint, grants: Grants
 ) -> None:
     sees = {"prompt": "x", "max_tokens": 1, "images": [1]}
     reads = {"prompt": "count", "max_tokens": 20}
-    event, _ = run({"cmd": "infer_many", "requests": [sees, reads]}, scope(thread, grants))
+    event, _ = run({"cmd": "infer_many", "requests": [sees, reads]}, scope(endpoint, grants))
 
     refused, served = event["results"]
     assert refused["error"]["code"] == ErrorCode.UNSUPPORTED
@@ -99,20 +96,20 @@ def test_a_field_that_is_not_served_is_refused_by_name_for_its_request_alone(
 
 
 def test_what_the_prompts_begin_with_is_evaluated_once(
-    thread: InferenceThread, grants: Grants, model: FakeModel
+    endpoint: LocalEndpoint, grants: Grants, model: FakeModel
 ) -> None:
     common = "answer with care, " * 5
-    event, _ = run(many(*(f"{common}{number}" for number in range(6))), scope(thread, grants))
+    event, _ = run(many(*(f"{common}{number}" for number in range(6))), scope(endpoint, grants))
 
     assert all(result["tokens_cached"] >= len(common) for result in event["results"][1:])
     assert sum(len(run.tokens) for batch in model.batches for run in batch) < 2 * len(common)
 
 
 def test_each_request_has_a_seed_of_its_own_that_a_replay_derives_again(
-    thread: InferenceThread, grants: Grants
+    endpoint: LocalEndpoint, grants: Grants
 ) -> None:
     seeds = [
-        [result["seed"] for result in run(many("a", "b"), scope(thread, grants))[0]["results"]]
+        [result["seed"] for result in run(many("a", "b"), scope(endpoint, grants))[0]["results"]]
         for _ in range(2)
     ]
 
@@ -121,9 +118,9 @@ def test_each_request_has_a_seed_of_its_own_that_a_replay_derives_again(
 
 
 def test_a_request_that_fails_leaves_the_others_alone(
-    thread: InferenceThread, grants: Grants
+    endpoint: LocalEndpoint, grants: Grants
 ) -> None:
-    event, envelope = run(many("count", "x" * 300), scope(thread, grants))
+    event, envelope = run(many("count", "x" * 300), scope(endpoint, grants))
 
     assert event["results"][0]["text"] == "one two three"
     assert event["results"][1]["error"]["code"] == ErrorCode.CONTEXT_OVERFLOW
@@ -131,29 +128,29 @@ def test_a_request_that_fails_leaves_the_others_alone(
 
 
 def test_a_backend_that_breaks_fails_its_request_only(
-    thread: InferenceThread, grants: Grants, model: FakeModel
+    endpoint: LocalEndpoint, grants: Grants, model: FakeModel
 ) -> None:
     model.fail_on("poison")
-    event, _ = run(many("poison", "count"), scope(thread, grants))
+    event, _ = run(many("poison", "count"), scope(endpoint, grants))
 
     assert event["results"][0]["error"]["code"] == ErrorCode.INFER_FAILED
     assert event["results"][1]["text"] == "one two three"
 
 
-def test_no_request_has_no_result(thread: InferenceThread, grants: Grants) -> None:
-    assert run(many(), scope(thread, grants))[0]["results"] == []
+def test_no_request_has_no_result(endpoint: LocalEndpoint, grants: Grants) -> None:
+    assert run(many(), scope(endpoint, grants))[0]["results"] == []
 
 
-def test_too_many_requests_are_refused_before_any(thread: InferenceThread, grants: Grants) -> None:
-    _, envelope = run(many(*["count"] * (REQUESTS_MAX + 1)), scope(thread, grants))
+def test_too_many_requests_are_refused_before_any(endpoint: LocalEndpoint, grants: Grants) -> None:
+    _, envelope = run(many(*["count"] * (REQUESTS_MAX + 1)), scope(endpoint, grants))
 
     assert isinstance(envelope, Failed)
     assert envelope.error.code == ErrorCode.INVALID_ARGUMENT
     assert envelope.usage.tokens_in == 0
 
 
-def test_requests_count_as_generations_of_the_job(thread: InferenceThread, grants: Grants) -> None:
-    event, _ = run(many("count", "count", "count"), scope(thread, grants, infer_calls=2))
+def test_requests_count_as_generations_of_the_job(endpoint: LocalEndpoint, grants: Grants) -> None:
+    event, _ = run(many("count", "count", "count"), scope(endpoint, grants, infer_calls=2))
 
     assert [result.get("error", {}).get("code") for result in event["results"]] == [
         None,
@@ -163,9 +160,9 @@ def test_requests_count_as_generations_of_the_job(thread: InferenceThread, grant
 
 
 def test_the_jobs_tokens_bound_all_requests_together(
-    thread: InferenceThread, grants: Grants
+    endpoint: LocalEndpoint, grants: Grants
 ) -> None:
-    job = scope(thread, grants, tokens_out=40)
+    job = scope(endpoint, grants, tokens_out=40)
     event, envelope = run(many("story", "count", "story", max_tokens=31), job)
 
     found = [(result["finish"], result["tokens_out"]) for result in event["results"]]
@@ -173,8 +170,8 @@ def test_the_jobs_tokens_bound_all_requests_together(
     assert isinstance(envelope, Completed)
 
 
-def test_without_a_token_for_each_the_job_ends(thread: InferenceThread, grants: Grants) -> None:
-    _, envelope = run(many("story", "count", "story"), scope(thread, grants, tokens_out=2))
+def test_without_a_token_for_each_the_job_ends(endpoint: LocalEndpoint, grants: Grants) -> None:
+    _, envelope = run(many("story", "count", "story"), scope(endpoint, grants, tokens_out=2))
 
     assert isinstance(envelope, Failed)
     assert envelope.error.code == ErrorCode.LIMIT_EXCEEDED
@@ -193,9 +190,9 @@ def test_what_is_left_is_shared_out_whole_and_fairly(wanted: list[int], left: in
 
 
 def test_a_cancelled_job_ends_all_its_generations(
-    thread: InferenceThread, grants: Grants, model: FakeModel
+    endpoint: LocalEndpoint, grants: Grants, model: FakeModel
 ) -> None:
-    cancelled = scope(thread, grants)
+    cancelled = scope(endpoint, grants)
     model.hold()
 
     def script(_guest: ScriptedGuest, _value: Json) -> Commands:
@@ -216,42 +213,36 @@ def test_a_cancelled_job_ends_all_its_generations(
 
 @pytest.mark.parametrize("command", [many("x"), {"cmd": "count_tokens", "text": "x"}])
 def test_a_job_without_a_model_may_neither_infer_nor_count(
-    thread: InferenceThread, grants: Grants, command: dict[str, Any]
+    endpoint: LocalEndpoint, grants: Grants, command: dict[str, Any]
 ) -> None:
-    _, envelope = run(command, scope(thread, grants, granted=False))
+    _, envelope = run(command, scope(endpoint, grants, may_infer=False))
 
     assert isinstance(envelope, Failed)
     assert envelope.error.code == ErrorCode.CAPABILITY_DENIED
 
 
-def test_text_is_counted_without_a_template(thread: InferenceThread, grants: Grants) -> None:
-    event, envelope = run({"cmd": "count_tokens", "text": "héllo"}, scope(thread, grants))
+def test_text_is_counted_without_a_template(endpoint: LocalEndpoint, grants: Grants) -> None:
+    event, envelope = run({"cmd": "count_tokens", "text": "héllo"}, scope(endpoint, grants))
 
     assert event == {"event": "tokens_counted", "tokens": 6, "context": 200}
     assert envelope.usage.tokens_in == 0
 
 
 def test_messages_are_counted_as_the_prompt_that_they_make(
-    thread: InferenceThread, grants: Grants
+    endpoint: LocalEndpoint, grants: Grants
 ) -> None:
     messages = [{"role": "user", "content": "hello"}]
-    counted, _ = run({"cmd": "count_tokens", "messages": messages}, scope(thread, grants))
+    counted, _ = run({"cmd": "count_tokens", "messages": messages}, scope(endpoint, grants))
     spent, _ = run(
-        {"cmd": "infer", "messages": messages, "max_tokens": 1}, quiet(scope(thread, grants))
+        {"cmd": "infer", "messages": messages, "max_tokens": 1}, quiet(scope(endpoint, grants))
     )
 
     assert counted["tokens"] == spent["tokens_in"]
 
 
 def test_a_model_that_cannot_be_loaded_counts_nothing(grants: Grants) -> None:
-    def load(_report: Report) -> FakeModel:
-        raise OperatorError("no such file")
-
-    broken = InferenceThread(load)
-    broken.start()
-    broken.wait_until_settled(BOUND_S)
+    broken = ScriptedEndpoint(state=State(Phase.FAILED, "no such file"))
     _, envelope = run({"cmd": "count_tokens", "text": "x"}, scope(broken, grants))
-    broken.stop()
 
     assert isinstance(envelope, Failed)
     assert envelope.error.code == ErrorCode.MODEL_LOAD_FAILED

@@ -6,19 +6,20 @@ from commands.by_hand import (
     BROKEN,
     TOKENS_IN,
     TOKENS_OUT,
-    GeneratorByHand,
     Kept,
+    by_hand,
     finished,
+    prompts,
     result,
 )
 from commands.deaf import Deaf
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.infer_many import carry_out_infer_many
-from cuttlebone.commands.scope import JobScope, Model
+from cuttlebone.commands.scope import JobScope
 from cuttlebone.errors import CommandError, JobError
 from cuttlebone.files import Grants, HandleTable
 from cuttlebone.job_options import Limits
-from cuttlebone.specs.infer_defaults import InferDefaults
+from cuttlebone.testing import ScriptedEndpoint
 from cuttlebone_abi import (
     ErrorCode,
     InferFault,
@@ -26,14 +27,15 @@ from cuttlebone_abi import (
     InferManyDone,
     InferRequest,
 )
+from job_scopes import granted
 
 
-def scope(generator: GeneratorByHand, grants: Grants, **limits: int) -> JobScope:
+def scope(endpoint: ScriptedEndpoint, grants: Grants, **limits: int) -> JobScope:
     return JobScope(
         job="a-job",
         tenant="local",
         files=HandleTable(grants, handles_max=1, window_bytes_max=4),
-        model=Model("small", generator, InferDefaults()),
+        model=granted("small", endpoint),
         events=Deaf(),
         budget=Budget(Limits(**limits)),
     )
@@ -49,7 +51,7 @@ def said(done: InferManyDone) -> list[str]:
 
 
 def test_each_is_kept_when_it_ends_and_the_last_with_the_whole(grants: Grants) -> None:
-    model = GeneratorByHand({"c": finished("C")})
+    model = by_hand({"c": finished("C")})
     after = {2: "a", 0: "b"}
     parts = Kept(then=lambda number: model.end(after[number], finished(after[number].upper())))
     done = carry_out_infer_many(many("a", "b", "c"), scope(model, grants), parts)
@@ -60,14 +62,14 @@ def test_each_is_kept_when_it_ends_and_the_last_with_the_whole(grants: Grants) -
 
 def test_what_ends_together_with_the_last_is_kept_with_the_whole(grants: Grants) -> None:
     parts = Kept()
-    model = GeneratorByHand({"a": finished("A"), "b": finished("B")})
+    model = by_hand({"a": finished("A"), "b": finished("B")})
     carry_out_infer_many(many("a", "b"), scope(model, grants), parts)
 
     assert parts.kept == []
 
 
 def test_a_fault_is_not_kept(grants: Grants) -> None:
-    model = GeneratorByHand({"a": BROKEN, "b": finished("B")})
+    model = by_hand({"a": BROKEN, "b": finished("B")})
     parts = Kept(then=lambda _number: model.end("c", finished("C")))
     done = carry_out_infer_many(many("a", "b", "c"), scope(model, grants), parts)
 
@@ -76,11 +78,11 @@ def test_a_fault_is_not_kept(grants: Grants) -> None:
 
 
 def test_what_is_recalled_is_not_submitted_but_counted_and_in_its_place(grants: Grants) -> None:
-    model = GeneratorByHand({"a": finished("A"), "c": finished("C")})
+    model = by_hand({"a": finished("A"), "c": finished("C")})
     job = scope(model, grants, infer_calls=3)
     done = carry_out_infer_many(many("a", "b", "c"), job, Kept({1: result("B")}))
 
-    assert model.prompts == ["a", "c"]
+    assert prompts(model.requests) == ["a", "c"]
     assert said(done) == ["A", "B", "C"]
     assert (job.budget.tokens_in, job.budget.tokens_out) == (3 * TOKENS_IN, 3 * TOKENS_OUT)
     with pytest.raises(CommandError, match="infer_calls"):
@@ -88,17 +90,17 @@ def test_what_is_recalled_is_not_submitted_but_counted_and_in_its_place(grants: 
 
 
 def test_where_all_are_recalled_the_model_is_not_asked_but_named(grants: Grants) -> None:
-    model = GeneratorByHand()
+    model = by_hand()
     job = scope(model, grants)
     done = carry_out_infer_many(many("a", "b"), job, Kept({1: result("B"), 0: result("A")}))
 
-    assert model.prompts == []
+    assert prompts(model.requests) == []
     assert said(done) == ["A", "B"]
-    assert job.served_by == "small"
+    assert job.account.served_by == "small"
 
 
 def test_recalled_generations_count_against_infer_calls(grants: Grants) -> None:
-    model = GeneratorByHand({"a": finished("A")})
+    model = by_hand({"a": finished("A")})
     job = scope(model, grants, infer_calls=1)
     done = carry_out_infer_many(many("a", "b"), job, Kept({1: result("B")}))
 
@@ -106,7 +108,7 @@ def test_recalled_generations_count_against_infer_calls(grants: Grants) -> None:
 
 
 def test_recalled_tokens_count_against_the_limits_of_the_job(grants: Grants) -> None:
-    job = scope(GeneratorByHand({"a": finished("A")}), grants, tokens_in=2 * TOKENS_IN - 1)
+    job = scope(by_hand({"a": finished("A")}), grants, tokens_in=2 * TOKENS_IN - 1)
     with pytest.raises(JobError, match="tokens_in") as caught:
         carry_out_infer_many(many("a", "b", max_tokens=3), job, Kept({1: result("B")}))
 
@@ -115,15 +117,15 @@ def test_recalled_tokens_count_against_the_limits_of_the_job(grants: Grants) -> 
 
 
 def test_what_the_rest_may_spend_is_what_it_was_in_the_first_attempt(grants: Grants) -> None:
-    model = GeneratorByHand({"a": finished("A")})
+    model = by_hand({"a": finished("A")})
     job = scope(model, grants, tokens_out=20)
     carry_out_infer_many(many("a", "b"), job, Kept({1: result("B", tokens_out=17)}))
 
-    assert [request.max_tokens for request in model.submitted] == [10]
+    assert [request.max_tokens for request in model.requests] == [10]
 
 
 def test_a_job_that_is_stopped_keeps_what_has_ended_and_cancels_the_rest(grants: Grants) -> None:
-    model = GeneratorByHand({"b": finished("B")})
+    model = by_hand({"b": finished("B")})
     job = scope(model, grants)
 
     def stop(_number: int) -> None:
@@ -134,5 +136,5 @@ def test_a_job_that_is_stopped_keeps_what_has_ended_and_cancels_the_rest(grants:
         carry_out_infer_many(many("a", "b", "c"), job, parts)
 
     assert parts.kept == [(1, "B")]
-    assert model.cancelled == {"a", "c"}
+    assert prompts(model.cancelled) == ["a", "c"]
     assert job.budget.tokens_out == TOKENS_OUT

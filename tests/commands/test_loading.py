@@ -1,22 +1,18 @@
 """Watchers of a job are told when it waits for its model: once for each command that does."""
 
-import threading
-
 import pytest
 
 from cuttlebone.commands.budget import Budget
-from cuttlebone.commands.scope import Generator, JobScope, Model
-from cuttlebone.endpoints.local import Unserved
+from cuttlebone.commands.scope import JobScope
 from cuttlebone.execution.runner import run_job
 from cuttlebone.files import Grants, HandleTable
-from cuttlebone.inference.progress import Report
-from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.generation.state import Phase, State
 from cuttlebone.job_options import Limits
-from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.specs.io_schemas import IoSchemas
-from cuttlebone.testing import FakeModel, ScriptedGuest
+from cuttlebone.testing import ScriptedEndpoint, ScriptedGuest
 from cuttlebone_abi import Completed, Envelope, Failed, Json, Signature
 from execution.scripts import says
+from job_scopes import granted
 
 BOUND_S = 20.0
 INFER: Json = {"cmd": "infer", "prompt": "x", "max_tokens": 1}
@@ -34,13 +30,9 @@ COMMANDS: list[Json] = [
 class Told:
     """An event sink that remembers what was waited for, and lets the model load then."""
 
-    def __init__(self) -> None:
-        self.may_load = threading.Event()
+    def __init__(self, endpoint: ScriptedEndpoint | None) -> None:
         self.causes: list[str] = []
-
-    def load(self, _report: Report) -> FakeModel:
-        assert self.may_load.wait(BOUND_S)
-        return FakeModel()
+        self._endpoint = endpoint
 
     def progress(self, value: Json) -> None:
         raise AssertionError(f"nobody emits here, but {value} came")
@@ -49,53 +41,48 @@ class Told:
         """Drop it."""
 
     def waiting(self, cause: str) -> None:
+        assert self._endpoint is not None, f"nothing loads here, but a job waited for {cause}"
         self.causes.append(cause)
-        self.may_load.set()
+        self._endpoint.become(State(Phase.READY))
 
 
-def run(commands: list[Json], generator: Generator, told: Told, grants: Grants) -> Envelope:
-    """Run commands one after another as a job."""
+def run(
+    commands: list[Json], endpoint: ScriptedEndpoint | None, grants: Grants
+) -> tuple[Envelope, list[str]]:
+    """Run commands one after another as a job; answer what it waited for as well."""
+    told = Told(endpoint)
     scope = JobScope(
         job="a-job",
         tenant="local",
         files=HandleTable(grants, handles_max=1, window_bytes_max=4),
-        model=Model("main", generator, InferDefaults()),
+        model=granted("main", endpoint),
         events=told,
         budget=Budget(Limits()),
     )
-    return run_job(ScriptedGuest(says(*commands, DONE)), scope, IoSchemas(Signature()), b"null")
+    envelope = run_job(ScriptedGuest(says(*commands, DONE)), scope, IoSchemas(Signature()), b"null")
+    return envelope, told.causes
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_that_waits_for_the_model_says_so_once(command: Json, grants: Grants) -> None:
-    told = Told()
-    thread = InferenceThread(told.load)
-    thread.start()
-    envelope = run([command, INFER], thread, told, grants)
-    thread.stop()
+    loading = ScriptedEndpoint(state=State(Phase.LOADING))
+    envelope, causes = run([command, INFER], loading, grants)
 
     assert isinstance(envelope, Completed)
-    assert told.causes == ["the model `main` to be loaded"]
+    assert causes == ["the model `main` to be loaded"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_whose_model_is_there_says_nothing(command: Json, grants: Grants) -> None:
-    told = Told()
-    told.may_load.set()
-    thread = InferenceThread(told.load)
-    thread.start()
-    thread.wait_until_settled(BOUND_S)
-    envelope = run([command], thread, told, grants)
-    thread.stop()
+    envelope, causes = run([command], ScriptedEndpoint(), grants)
 
     assert isinstance(envelope, Completed)
-    assert told.causes == []
+    assert causes == []
 
 
 @pytest.mark.parametrize("command", [COMMANDS[0], COMMANDS[2]])
 def test_a_command_that_is_refused_waits_for_nothing(command: Json, grants: Grants) -> None:
-    told = Told()
-    envelope = run([command], Unserved("main"), told, grants)
+    envelope, causes = run([command], None, grants)
 
     assert isinstance(envelope, Failed)
-    assert told.causes == []
+    assert causes == []

@@ -19,7 +19,7 @@ from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.inference.model import Run
 from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
 from cuttlebone_abi import Json
-from hosts import fake_models
+from hosts import serving
 
 PAUSE_S: Final = 0.002
 """What a block takes for a step, so that a kill finds jobs in every phase."""
@@ -70,11 +70,11 @@ MORE: Final = "model: small\ncapabilities: {read: [a.txt]}"
 
 def main(specs: Path, state: Path, port: int, paid: Path) -> None:
     """Serve until a signal ends the process."""
-    model = fake_models("small", PaidModel(paid))
+    endpoints = serving("small", PaidModel(paid))
     with served(
         specs,
         SCRIPTS,
-        models=model,
+        endpoints=endpoints,
         more=MORE,
         port=port,
         state=state,

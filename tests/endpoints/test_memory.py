@@ -4,16 +4,15 @@ import dataclasses
 import threading
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-from cuttlebone.endpoints.local import ResidentModels, ServedModel
+from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.endpoints.memory import ModelMemory
 from cuttlebone.errors import CommandError
 from cuttlebone.generation.outcome import FailedGeneration, Finished, Piece
-from cuttlebone.inference.progress import Phase
-from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.generation.state import Phase
 from cuttlebone.testing import FakeModel
 from cuttlebone_abi import ErrorCode
 from inference.conftest import BOUND_S, ask, collect
@@ -25,26 +24,21 @@ class Models:
     def __init__(self, bytes_max: int) -> None:
         self.loaded: list[str] = []
         self.models: dict[str, FakeModel] = {}
-        self.budget = ModelMemory(bytes_max)
-        self.resident = ResidentModels(
-            {role: ServedModel(Path(role), self._thread(role)) for role in ("a", "b", "c")},
-            self.budget,
-        )
+        self.memory = ModelMemory(bytes_max)
+        self.endpoints = {role: self._endpoint(role) for role in ("a", "b", "c")}
+        self.memory.watch(self.endpoints.values())
+        self.directory = EndpointDirectory(self.endpoints, memory=self.memory)
 
     def ask(self, role: str) -> None:
         """Have one generation of the role."""
-        assert isinstance(collect(self.thread(role).submit(ask()))[1], Finished)
+        assert isinstance(collect(self.endpoints[role].submit(ask()))[1], Finished)
 
-    def thread(self, role: str) -> InferenceThread:
-        """The thread of a role."""
-        return self.resident.models[role].thread
-
-    def _thread(self, role: str) -> InferenceThread:
-        return InferenceThread(
-            lambda _report: self.budget.load(role, lambda: 1, partial(self._load, role)),
+    def _endpoint(self, role: str) -> LocalEndpoint:
+        return LocalEndpoint(
+            lambda _report: self.memory.load(role, lambda: 1, partial(self._load, role)),
             name=role,
             on_demand=True,
-            closed=partial(self.budget.release, role),
+            closed=partial(self.memory.release, role),
         )
 
     def _load(self, role: str) -> FakeModel:
@@ -57,8 +51,8 @@ class Models:
 def serve(request: pytest.FixtureRequest) -> Callable[[int], Models]:
     def make(bytes_max: int) -> Models:
         models = Models(bytes_max)
-        models.resident.start()
-        request.addfinalizer(models.resident.stop)
+        models.directory.start()
+        request.addfinalizer(models.directory.stop)
         return models
 
     return make
@@ -66,15 +60,16 @@ def serve(request: pytest.FixtureRequest) -> Callable[[int], Models]:
 
 def test_nothing_is_loaded_before_it_is_asked_for(serve: Callable[[int], Models]) -> None:
     models = serve(3)
-    assert models.thread("a").state.phase is Phase.UNLOADED
+    before = models.endpoints["a"].state.phase
     models.ask("a")
+    after = models.endpoints["a"].state.phase
     assert models.loaded == ["a"]
-    assert models.thread("a").state.phase is Phase.READY
+    assert (before, after) == (Phase.UNLOADED, Phase.READY)
 
 
 def test_a_model_is_loaded_once_for_all_who_ask(serve: Callable[[int], Models]) -> None:
     models = serve(3)
-    generations = [models.thread("a").submit(ask(job=str(job))) for job in range(5)]
+    generations = [models.endpoints["a"].submit(ask(job=str(job))) for job in range(5)]
     for generation in generations:
         assert isinstance(collect(generation)[1], Finished)
     assert models.loaded == ["a"]
@@ -102,9 +97,9 @@ def test_a_model_in_use_is_never_unloaded_and_the_other_waits(
     serve: Callable[[int], Models],
 ) -> None:
     models = serve(1)
-    using = models.thread("a").submit(dataclasses.replace(ask("story"), asks_verdict=True))
+    using = models.endpoints["a"].submit(dataclasses.replace(ask("story"), asks_verdict=True))
     assert isinstance(using.next(BOUND_S), Piece)
-    waiting = models.thread("b").submit(ask())
+    waiting = models.endpoints["b"].submit(ask())
     assert waiting.next(0.5) is None
     assert not models.models["a"].closed
     using.verdict(stop=True)
@@ -114,9 +109,9 @@ def test_a_model_in_use_is_never_unloaded_and_the_other_waits(
 
 def test_one_who_waits_for_room_can_be_cancelled(serve: Callable[[int], Models]) -> None:
     models = serve(1)
-    using = models.thread("a").submit(dataclasses.replace(ask("story"), asks_verdict=True))
+    using = models.endpoints["a"].submit(dataclasses.replace(ask("story"), asks_verdict=True))
     assert isinstance(using.next(BOUND_S), Piece)
-    waiting = models.thread("b").submit(ask())
+    waiting = models.endpoints["b"].submit(ask())
     waiting.cancel()
     outcome = collect(waiting)[1]
     assert isinstance(outcome, FailedGeneration)
@@ -127,7 +122,7 @@ def test_counting_tokens_loads_the_model(serve: Callable[[int], Models]) -> None
     models = serve(1)
     models.ask("a")
     models.ask("b")
-    counter = models.thread("a").counter(BOUND_S)
+    counter = models.endpoints["a"].counter(BOUND_S)
     assert counter is not None
     assert counter.count_text("hello") == 5
 
@@ -136,47 +131,47 @@ def test_a_model_larger_than_the_budget_is_refused_with_both_sizes(
     serve: Callable[[int], Models],
 ) -> None:
     models = serve(0)
-    outcome = collect(models.thread("a").submit(ask()))[1]
+    outcome = collect(models.endpoints["a"].submit(ask()))[1]
     assert isinstance(outcome, FailedGeneration)
     assert outcome.code is ErrorCode.MODEL_LOAD_FAILED
     assert "models_memory_bytes" in outcome.message
     with pytest.raises(CommandError):
-        models.thread("a").submit(ask())
+        models.endpoints["a"].submit(ask())
 
 
 def test_a_model_of_two_roles_is_one_that_starts_and_stops_once() -> None:
-    budget, loaded = ModelMemory(1), list[FakeModel]()
+    memory, loaded = ModelMemory(1), list[FakeModel]()
 
     def load() -> FakeModel:
         loaded.append(FakeModel())
         return loaded[-1]
 
-    thread = InferenceThread(
-        lambda _report: budget.load("a/b", lambda: 1, load), name="a/b", on_demand=True
-    )
-    shared = ServedModel(Path("file"), thread)
-    other = InferenceThread(
-        lambda _report: budget.load("c", lambda: 1, load), name="c", on_demand=True
-    )
-    models = ResidentModels({"a": shared, "b": shared, "c": ServedModel(Path("c"), other)}, budget)
-    models.start()
+    def loading_as(name: str) -> LocalEndpoint:
+        return LocalEndpoint(
+            lambda _report: memory.load(name, lambda: 1, load), name=name, on_demand=True
+        )
+
+    shared, other = loading_as("a/b"), loading_as("c")
+    memory.watch([shared, other])
+    directory = EndpointDirectory({"a": shared, "b": shared, "c": other}, memory=memory)
+    directory.start()
     for role in ("a", "b"):
-        assert isinstance(collect(models.models[role].thread.submit(ask()))[1], Finished)
+        assert isinstance(collect(directory.endpoint(role).submit(ask()))[1], Finished)
     assert len(loaded) == 1
     waiting = other.submit(ask())
-    models.stop()
+    directory.stop()
     assert loaded[0].closed
     assert collect(waiting)[1]
-    assert models.threads == (thread, other)
+    assert directory.endpoints == (shared, other)
 
 
 def test_stopping_ends_those_who_wait_for_room() -> None:
     models = Models(1)
-    models.resident.start()
-    using = models.thread("a").submit(dataclasses.replace(ask("story"), asks_verdict=True))
+    models.directory.start()
+    using = models.endpoints["a"].submit(dataclasses.replace(ask("story"), asks_verdict=True))
     assert isinstance(using.next(BOUND_S), Piece)
-    waiting = models.thread("b").submit(ask())
-    stopper = threading.Thread(target=models.resident.stop)
+    waiting = models.endpoints["b"].submit(ask())
+    stopper = threading.Thread(target=models.directory.stop)
     stopper.start()
     assert isinstance(collect(waiting)[1], FailedGeneration)
     stopper.join(BOUND_S)

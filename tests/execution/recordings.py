@@ -12,7 +12,7 @@ from cuttlebone.job_options import Recording
 from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
 from cuttlebone_abi import Json, Signature, dump_json
-from hosts import ended, fake_models, scripted_host
+from hosts import ended, scripted_host, serving
 
 MORE = "model: small\ncapabilities: {read: [./texts]}"
 TEXT = "a secret of the sea"
@@ -40,11 +40,11 @@ def record(
     journal_bytes_max: int = 1 << 20,
 ) -> RecordedJob:
     """Run a script as a real job and return what was recorded, by way of its document."""
-    models = fake_models("small", FakeModel({"count": "one two three"}))
+    endpoints = serving("small", FakeModel({"count": "one two three"}))
     with scripted_host(
         folder,
         {"block": script},
-        models=models,
+        endpoints=endpoints,
         more=more,
         on_token=on_token,
         state=state,

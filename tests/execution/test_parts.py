@@ -2,16 +2,14 @@
 
 import pytest
 
-from commands.by_hand import TOKENS_IN, TOKENS_OUT, GeneratorByHand, finished
-from cuttlebone.commands.scope import Model
+from commands.by_hand import TOKENS_IN, TOKENS_OUT, by_hand, finished, prompts
 from cuttlebone.execution.recorder import Recorder
 from cuttlebone.execution.runner import run_job
 from cuttlebone.job.journal import JournalEntry, JournalPart
-from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.specs.io_schemas import IoSchemas
-from cuttlebone.testing import Commands, ScriptedGuest
+from cuttlebone.testing import Commands, ScriptedEndpoint, ScriptedGuest
 from cuttlebone_abi import Completed, Envelope, Json, Signature
-from job_scopes import ScopeOf
+from job_scopes import ScopeOf, granted
 
 
 class Died(BaseException):
@@ -26,8 +24,8 @@ def ask(_guest: ScriptedGuest, _value: Json) -> Commands:
     yield {"cmd": "done", "result": [*(each["text"] for each in many["results"]), one["text"]]}
 
 
-def attempt(scope_of: ScopeOf, model: GeneratorByHand, recorder: Recorder) -> Envelope:
-    scope = scope_of(model=Model("small", model, InferDefaults()))
+def attempt(scope_of: ScopeOf, model: ScriptedEndpoint, recorder: Recorder) -> Envelope:
+    scope = scope_of(model=granted("small", model))
     return run_job(ScriptedGuest(ask), scope, IoSchemas(Signature()), b"null", recorder)
 
 
@@ -40,7 +38,7 @@ def left(scope_of: ScopeOf) -> list[JournalPart]:
         parts.append(part)
         raise Died
 
-    model = GeneratorByHand({"b": finished("B")})
+    model = by_hand({"b": finished("B")})
     with pytest.raises(Died):
         attempt(scope_of, model, Recorder((), lambda _entry: None, keep_part=keep_and_die))
     return parts
@@ -50,10 +48,10 @@ def test_the_next_attempt_generates_the_rest_and_counts_each_once(
     scope_of: ScopeOf, left: list[JournalPart]
 ) -> None:
     entries: list[JournalEntry] = []
-    model = GeneratorByHand({name: finished(name.upper()) for name in "acd"})
+    model = by_hand({name: finished(name.upper()) for name in "acd"})
     envelope = attempt(scope_of, model, Recorder((), entries.append, parts=left))
 
-    assert model.prompts == ["a", "c", "d"]
+    assert prompts(model.requests) == ["a", "c", "d"]
     assert isinstance(envelope, Completed)
     assert envelope.result == ["A", "B", "C", "D"]
     assert (envelope.usage.tokens_in, envelope.usage.tokens_out) == (4 * TOKENS_IN, 4 * TOKENS_OUT)
@@ -64,11 +62,11 @@ def test_an_attempt_after_the_whole_was_kept_generates_none_of_it(
     scope_of: ScopeOf, left: list[JournalPart]
 ) -> None:
     entries: list[JournalEntry] = []
-    model = GeneratorByHand({name: finished(name.upper()) for name in "acd"})
+    model = by_hand({name: finished(name.upper()) for name in "acd"})
     attempt(scope_of, model, Recorder((), entries.append, parts=left))
-    model = GeneratorByHand({"d": finished("D")})
+    model = by_hand({"d": finished("D")})
     envelope = attempt(scope_of, model, Recorder(entries[:1], entries.append))
 
-    assert model.prompts == ["d"]
+    assert prompts(model.requests) == ["d"]
     assert isinstance(envelope, Completed)
     assert envelope.usage.tokens_out == 4 * TOKENS_OUT

@@ -17,7 +17,7 @@ from cuttlebone.service.host import Host
 from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
 from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Json
 from execution.scripts import spin
-from hosts import ended, fake_models, scripted_host, until
+from hosts import ended, scripted_host, serving, until
 
 MORE = "model: small\ncapabilities: {read: [./texts]}"
 
@@ -80,7 +80,7 @@ class Crash:
         return scripted_host(
             self.folder,
             {"block": self.block},
-            models=fake_models("small", fake),
+            endpoints=serving("small", fake),
             more=MORE,
             on_token=self.block.hear,
             state=state,

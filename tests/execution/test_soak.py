@@ -15,7 +15,7 @@ from cuttlebone.job.job import Job, Submission
 from cuttlebone.service.host import Host
 from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
 from cuttlebone_abi import Json
-from hosts import ended, fake_models, scripted_host
+from hosts import ended, scripted_host, serving
 
 JOBS_SHORT: Final = 600
 WAVE: Final = 40
@@ -107,9 +107,9 @@ def see_to_its_end(host: Host, job: Job) -> None:
 def test_many_jobs_leave_nothing_behind(tmp_path: Path, trials: Callable[[int], int]) -> None:
     (tmp_path / "a.txt").write_text("a text")
     jobs, model = trials(JOBS_SHORT), FakeModel({"count": "one two three"})
-    models = fake_models("small", model)
+    endpoints = serving("small", model)
     with scripted_host(
-        tmp_path, SCRIPTS, models=models, more=MORE, state=tmp_path / "state"
+        tmp_path, SCRIPTS, endpoints=endpoints, more=MORE, state=tmp_path / "state"
     ) as host:
         run(host, model, jobs // 2)
         half = Resources.now()

@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from cuttlebone.assembly import open_host_with
-from cuttlebone.endpoints.local import ResidentModels, ServedModel
-from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.job.events import EventKind, JobEvent
 from cuttlebone.job.job import Job, Submission
 from cuttlebone.sandbox import Guest, Sandbox
 from cuttlebone.service.host import Host
 from cuttlebone.settings import Settings
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedEndpoint
 from cuttlebone_abi import Completed, Envelope, Failed, Json, dump_json, load_json
 from guest_examples.modules import ROOT, OpenGuest
 from hosts import ended
@@ -49,9 +48,8 @@ def run_example(folder: Path, sandbox: Sandbox) -> RunExample:
 
 @contextmanager
 def _host(folder: Path, sandbox: Sandbox, answers: Mapping[str, str]) -> Iterator[Host]:
-    model = InferenceThread(lambda _report: FakeModel(answers))
-    models = ResidentModels({"smollm2": ServedModel(Path("fake.gguf"), model)})
-    with open_host_with(Settings(specs=folder), sandbox, models) as host:
+    endpoints = EndpointDirectory({"smollm2": ScriptedEndpoint(answers)})
+    with open_host_with(Settings(specs=folder), sandbox, endpoints) as host:
         yield host
 
 

@@ -21,8 +21,8 @@ from typing import Any, Final
 from rich.console import Console
 
 from cuttlebone.commands.budget import Budget
+from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.files import Grants
-from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.sandbox import CompileLimits, Sandbox
 from cuttlebone.settings import Isolation
 from cuttlebone.specs.io_schemas import IoSchemas
@@ -96,7 +96,7 @@ class Fuzzer:
 @contextmanager
 def open_target(isolation: Isolation) -> Iterator[Target]:
     """A target in a folder of its own."""
-    model = InferenceThread(lambda _report: FakeModel({"x": "one two three four five"}))
+    model = LocalEndpoint(lambda _report: FakeModel({"x": "one two three four five"}))
     model.start()
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name))

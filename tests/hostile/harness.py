@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cuttlebone.commands.budget import Budget
-from cuttlebone.commands.scope import JobScope, Model
+from cuttlebone.commands.scope import JobScope
+from cuttlebone.endpoints.endpoint import Endpoint
 from cuttlebone.errors import BlockRefused, JobError
 from cuttlebone.execution.runner import failure_of, run_job
 from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.files import Grants, HandleTable
-from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
-from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone_abi import Cancelled, Completed, Json
+from job_scopes import granted
 
 REFUSED = "refused"
 COMPLETED = "completed"
@@ -65,10 +65,10 @@ class Target:
     Owned by the test that made it; `run` may be called from several threads.
     """
 
-    def __init__(self, sandbox: Sandbox, grants: Grants, thread: InferenceThread) -> None:
+    def __init__(self, sandbox: Sandbox, grants: Grants, endpoint: Endpoint) -> None:
         self.sandbox = sandbox
         self._grants = grants
-        self._thread = thread
+        self._endpoint = endpoint
         self._watchdog = Watchdog()
         self._watchdog.start()
 
@@ -111,7 +111,7 @@ class Target:
             files=HandleTable(
                 self._grants, handles_max=budget.limits.handles, window_bytes_max=4096
             ),
-            model=Model("small", self._thread, InferDefaults()),
+            model=granted("small", self._endpoint),
             events=Silence(),
             budget=budget,
         )

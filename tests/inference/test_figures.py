@@ -1,7 +1,7 @@
 """What a model's thread counts: of all generations, and of each."""
 
 from cuttlebone.generation.outcome import FailedGeneration, Finished
-from cuttlebone.inference.figures import Meter
+from cuttlebone.inference.meter import Meter
 from cuttlebone.testing import FakeModel
 from inference.conftest import BOUND_S, ask, collect, serving
 

@@ -8,7 +8,7 @@ import pytest
 from cuttlebone.errors import CommandError
 from cuttlebone.generation.outcome import FailedGeneration, Finished, Piece
 from cuttlebone.generation.request import GenerationRequest, Sampling, Turn
-from cuttlebone.inference.progress import Phase
+from cuttlebone.generation.state import Phase
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone_abi import ErrorCode, Finish
 from inference.conftest import BOUND_S, ask, collect, count
@@ -142,7 +142,7 @@ def test_many_jobs_side_by_side_are_answered_as_each_is_alone(served: InferenceT
 def test_a_prompt_over_the_context_is_refused_with_both_numbers(
     served: InferenceThread,
 ) -> None:
-    request = ask("word " * 500, max_tokens=4000)
+    request = ask("word " * 2_500)
     prompt = count(served, request)
     with pytest.raises(CommandError) as refusal:
         served.submit(request)

@@ -7,8 +7,9 @@ import pytest
 
 from cuttlebone.errors import CommandError, OperatorError
 from cuttlebone.generation.outcome import Finished
+from cuttlebone.generation.state import Phase
 from cuttlebone.inference.model import Model
-from cuttlebone.inference.progress import Phase, Report
+from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import DEATHS_MAX, InferenceThread
 from cuttlebone.testing import FakeModel
 from cuttlebone_abi import ErrorCode

@@ -6,8 +6,8 @@ import threading
 
 from cuttlebone.generation.outcome import Piece
 from cuttlebone.generation.ticket import CancelAsked, Generation, VerdictGiven
-from cuttlebone.inference.figures import Meter
 from cuttlebone.inference.inbox import Inbox, Submitted
+from cuttlebone.inference.meter import Meter
 from cuttlebone.inference.prompts import PromptMaker
 from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.tick import Ticker

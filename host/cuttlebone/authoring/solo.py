@@ -9,16 +9,19 @@ from queue import SimpleQueue
 from typing import Final
 
 from cuttlebone.commands.budget import Budget
-from cuttlebone.commands.scope import EventSink, JobScope, Model
+from cuttlebone.commands.scope import EventSink, GrantedModel, JobScope
+from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.endpoints.endpoint import Endpoint
+from cuttlebone.endpoints.inference import EndpointInference
 from cuttlebone.errors import JobError
 from cuttlebone.execution.ending import NO_USAGE
 from cuttlebone.execution.runner import failure_of, run_job
 from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.files import HandleTable
-from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import Guest, GuestAccounting, GuestLimits, Sandbox
 from cuttlebone.signals import next_wake, on_stop_signal
+from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.specs.loading import LoadedSpec, load_spec
 from cuttlebone.specs.spec import SPEC_SUFFIXES, Capabilities, Spec, read_spec
 from cuttlebone_abi import Envelope, ErrorCode, Failed, Json, dump_json
@@ -36,7 +39,7 @@ class SoloJob:
     loaded: LoadedSpec
     value: Json
     limits: Limits
-    model: InferenceThread
+    endpoint: Endpoint
     """Served under whatever role the spec names."""
 
 
@@ -99,13 +102,18 @@ def _scope(job: SoloJob, budget: Budget, sink: EventSink) -> Iterator[JobScope]:
         handles_max=job.limits.handles,
         window_bytes_max=job.limits.window_bytes,
     )
-    model = None if spec.model is None else Model(spec.model, job.model, spec.infer)
+    model = None if spec.model is None else _granted(spec.model, job.endpoint, spec.infer)
     try:
         yield JobScope(
             job="solo", tenant="local", files=files, model=model, events=sink, budget=budget
         )
     finally:
         files.close_all()
+
+
+def _granted(role: str, endpoint: Endpoint, defaults: InferDefaults) -> GrantedModel:
+    inference = EndpointInference(EndpointDirectory({role: endpoint}))
+    return GrantedModel(role, inference, defaults)
 
 
 def _in_a_thread(run: Callable[[], Envelope], budget: Budget) -> Envelope:

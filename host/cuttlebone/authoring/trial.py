@@ -11,19 +11,17 @@ from cuttlebone.assembly import Modules, open_host_with
 from cuttlebone.authoring.case import Case
 from cuttlebone.authoring.comparison import Outcome
 from cuttlebone.authoring.folder import BlockFolder
-from cuttlebone.endpoints.local import ResidentModels, ServedModel
+from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.endpoints.local import LocalEndpoint
+from cuttlebone.endpoints.opening import endpoint_of_file
 from cuttlebone.errors import OperatorError
 from cuttlebone.files.paths import UnusablePath
 from cuttlebone.files.patterns import parse_pattern
-from cuttlebone.inference.loading import loader
-from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.job.events import EventKind, JobEvent
 from cuttlebone.job.job import Job, Submission
 from cuttlebone.service.host import Host
 from cuttlebone.settings import Settings
 from cuttlebone.testing import FakeModel
-
-_SCRIPT = Path("scripted.gguf")
 
 
 def run_case(
@@ -36,8 +34,8 @@ def run_case(
     """
     with TemporaryDirectory(prefix="cuttlebone-case-") as name:
         spec_path = lay_out(folder, case, Path(name))
-        models = _models(folder, case, settings, model)
-        with open_host_with(settings, modules, models, spec_files=[spec_path]) as host:
+        endpoints = _endpoints(folder, case, settings, model)
+        with open_host_with(settings, modules, endpoints, spec_files=[spec_path]) as host:
             for fault in host.specs.faults().values():
                 raise OperatorError(fault.replace(name, str(folder.path)))
             submission = Submission(folder.spec.name, case.input, case.limits)
@@ -90,17 +88,16 @@ def _make_root(pattern: str, original: Path, into: Path) -> None:
         (into / inside).mkdir(parents=True)
 
 
-def _models(
+def _endpoints(
     folder: BlockFolder, case: Case, settings: Settings, model: Path | None
-) -> ResidentModels:
+) -> EndpointDirectory:
     role = folder.spec.model
     if role is None:
-        return ResidentModels({})
+        return EndpointDirectory({})
     if model is not None:
-        thread = InferenceThread(loader(model, settings), name=role)
-        return ResidentModels({role: ServedModel(model, thread)})
-    scripted = InferenceThread(lambda _report: scripted_model(case), name=role)
-    return ResidentModels({role: ServedModel(_SCRIPT, scripted)})
+        return EndpointDirectory({role: endpoint_of_file(model, settings, name=role)})
+    scripted = LocalEndpoint(lambda _report: scripted_model(case), name=role)
+    return EndpointDirectory({role: scripted})
 
 
 def scripted_model(case: Case) -> FakeModel:

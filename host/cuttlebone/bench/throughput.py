@@ -2,15 +2,17 @@
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
 
 from cuttlebone.errors import CommandError, OperatorError
+from cuttlebone.generation.inference import Inference
 from cuttlebone.generation.outcome import FailedGeneration, Outcome, Piece
 from cuttlebone.generation.request import GenerationRequest
+from cuttlebone.generation.spent import Spent
 from cuttlebone.generation.ticket import Generation
-from cuttlebone.inference.progress import Phase
-from cuttlebone.inference.thread import InferenceThread
+from cuttlebone_abi import ErrorCode
 
 WORDS: Final = (
     "the sea was calm and the wind was warm while the ship went on to the next island and"
@@ -45,44 +47,63 @@ class Throughput:
         return self.tokens_out / self.seconds
 
 
-def warm_up(thread: InferenceThread) -> None:
+class _Tally:
+    """An account without a quota, which remembers what each generation cost."""
+
+    def __init__(self) -> None:
+        self.spent: list[Spent] = []
+
+    def admit(self) -> None:
+        """Admit whatever is asked for."""
+
+    def charge(self, spent: Spent) -> None:
+        """Remember it."""
+        self.spent.append(spent)
+
+
+def warm_up(inference: Inference, role: str) -> None:
     """Wait for the model and have one short generation, so that no round pays for first uses.
 
     Raises OperatorError if the model cannot be served.
     """
-    measure(thread, Load(1, prompt_words=4, max_tokens=4))
+    measure(inference, role, Load(1, prompt_words=4, max_tokens=4))
 
 
 def measure(
-    thread: InferenceThread, load: Load, *, clock: Callable[[], float] = time.monotonic
+    inference: Inference, role: str, load: Load, *, clock: Callable[[], float] = time.monotonic
 ) -> Throughput:
     """Run one round; raise OperatorError if the model cannot be served or asked for that much.
 
     Prompts differ from their first word on, and are of another tenant in each round: what is
     measured is the whole work, without what earlier prompts have left in memory.
     """
-    if thread.wait_until_settled().phase is Phase.FAILED:
-        raise OperatorError(thread.state.reason)
-    begun_s = clock()
+    tally, begun_s = _Tally(), clock()
+    requests = [_request(load, number, tenant=str(begun_s)) for number in range(load.concurrency)]
     try:
-        generations = [
-            thread.submit(_request(load, number, tenant=str(begun_s)))
-            for number in range(load.concurrency)
-        ]
+        with ExitStack() as opened:
+            generations = [
+                opened.enter_context(inference.open(role, request, tally)) for request in requests
+            ]
+            outcomes = [_outcome(generation) for generation in generations]
+            seconds = clock() - begun_s
     except CommandError as error:
-        raise OperatorError(f"{error.message}; measure with shorter prompts or answers") from None
-    outcomes = [_outcome(generation) for generation in generations]
-    seconds = clock() - begun_s
+        raise _refusal(error) from None
     for outcome in outcomes:
         if isinstance(outcome, FailedGeneration):
             raise OperatorError(f"a generation failed: {outcome.message}")
-    waits = [generation.waited_s + generation.prefill_s for generation in generations]
     return Throughput(
-        tokens_in=sum(outcome.tokens_in for outcome in outcomes),
-        tokens_out=sum(outcome.tokens_out for outcome in outcomes),
-        first_token_s=sum(waits) / len(waits),
+        tokens_in=sum(spent.tokens_in for spent in tally.spent),
+        tokens_out=sum(spent.tokens_out for spent in tally.spent),
+        first_token_s=sum(spent.waited_s + spent.prefill_s for spent in tally.spent)
+        / len(tally.spent),
         seconds=seconds,
     )
+
+
+def _refusal(error: CommandError) -> OperatorError:
+    if error.code is ErrorCode.MODEL_LOAD_FAILED:
+        return OperatorError(error.message)
+    return OperatorError(f"{error.message}; measure with shorter prompts or answers")
 
 
 def _request(load: Load, number: int, *, tenant: str) -> GenerationRequest:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -13,13 +13,18 @@ from cuttlebone.cli.models import DEMO_MODEL, model_file
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
-from cuttlebone.inference.loading import loader
-from cuttlebone.inference.thread import InferenceThread
+from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.endpoints.inference import EndpointInference
+from cuttlebone.endpoints.opening import endpoint_of_file
+from cuttlebone.generation.inference import Inference
 from cuttlebone_abi import Json
 
 app = typer.Typer(help="Measure how fast this machine serves.")
 
 Round = tuple[Load, Throughput]
+
+ROLE: Final = "model"
+"""The role of the only model here."""
 
 
 @app.callback()
@@ -54,8 +59,9 @@ def infer(
     loads = [Load(number, prompt_words, max_tokens) for number in _numbers(concurrency)]
     with reporting(as_json=as_json):
         file = model_file(model)
-        with InferenceThread(loader(file, stated.read()), name=file.name) as thread:
-            rounds = _rounds(thread, loads)
+        with endpoint_of_file(file, stated.read(), name=file.name) as endpoint:
+            inference = EndpointInference(EndpointDirectory({ROLE: endpoint}))
+            rounds = _rounds(inference, loads)
             if as_json:
                 rows: list[Json] = [_row(*one) for one in rounds]
                 write_json({"model": file.name, "rounds": rows}, pretty=False)
@@ -70,10 +76,10 @@ def _numbers(stated: str) -> list[int]:
     return [int(word) for word in words]
 
 
-def _rounds(thread: InferenceThread, loads: Sequence[Load]) -> Iterator[Round]:
-    warm_up(thread)
+def _rounds(inference: Inference, loads: Sequence[Load]) -> Iterator[Round]:
+    warm_up(inference, ROLE)
     for load in loads:
-        yield load, measure(thread, load)
+        yield load, measure(inference, ROLE, load)
 
 
 def _show(model: str, rounds: Iterator[Round]) -> None:

@@ -16,12 +16,12 @@ def carry_out_count_tokens(command: CountTokens, scope: JobScope) -> TokensCount
     """Count; raise CommandError, or JobError when the job is stopped while the model is loading."""
     model = granted_model(scope, "count_tokens")
     with scope.budget.waiting_for(_ModelWait()):
-        counter = model.generator.counter(LOOK_S)
+        counter = model.inference.counter(model.role, LOOK_S)
         if counter is None:
             tell_if_loading(scope, model)
         while counter is None:
             scope.budget.check()
-            counter = model.generator.counter(LOOK_S)
+            counter = model.inference.counter(model.role, LOOK_S)
     if command.messages is None:
         tokens = counter.count_text(command.text or "")
     else:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Final, assert_never
 
-from cuttlebone.commands.scope import JobScope, Model
+from cuttlebone.commands.scope import GrantedModel, JobScope
 from cuttlebone.errors import CommandError, JobError
 from cuttlebone.generation.outcome import FailedGeneration, Finished, Piece
 from cuttlebone.generation.request import (
@@ -39,25 +39,17 @@ def carry_out_infer(command: Infer, scope: JobScope, verdict: AskVerdict | None)
         tokens_left=scope.budget.tokens_out_left,
         asks_verdict=verdict is not None,
     )
-    scope.budget.spend_infer_call()
-    generation = model.generator.submit(request)
-    tell_if_loading(scope, model)
-    scope.served_by = model.role
-    started = scope.budget.elapsed_s
-    try:
+    with (
+        model.inference.open(model.role, request, scope.account) as generation,
+        scope.account.inferring(),
+    ):
+        tell_if_loading(scope, model)
         with (
             scope.budget.waiting_for(generation),
             scope.budget.when_stopped(lambda: _let_go(generation)),
         ):
             finished = _follow(generation, scope, verdict)
-    finally:
-        generation.cancel()  # does nothing to one that has finished
-        scope.budget.spend_tokens(generation.tokens_in, generation.tokens_out)
-        scope.prefill_s += generation.prefill_s
-        scope.decode_s += generation.decode_s
-        scope.infer_s += scope.budget.elapsed_s - started
     scope.budget.check()
-    scope.tokens_cached += finished.tokens_cached
     return InferDone(**asdict(finished))
 
 
@@ -92,7 +84,7 @@ def _follow(generation: Generation, scope: JobScope, verdict: AskVerdict | None)
                 assert_never(delivery)
 
 
-def granted_model(scope: JobScope, command: str) -> Model:
+def granted_model(scope: JobScope, command: str) -> GrantedModel:
     """The model of the job; raise CommandError for a job that was given none."""
     if scope.model is None:
         raise CommandError(
@@ -102,16 +94,16 @@ def granted_model(scope: JobScope, command: str) -> Model:
     return scope.model
 
 
-def tell_if_loading(scope: JobScope, model: Model) -> None:
+def tell_if_loading(scope: JobScope, model: GrantedModel) -> None:
     """Tell the watchers why nothing happens, if what was submitted waits for the model."""
-    if not model.generator.loaded:
+    if not model.inference.ready(model.role):
         scope.events.waiting(f"the model `{printable(model.role)}` to be loaded")
 
 
 def generation_request(
     command: InferRequest,
     scope: JobScope,
-    model: Model,
+    model: GrantedModel,
     *,
     tokens_left: int,
     asks_verdict: bool,
@@ -162,7 +154,9 @@ def _turns(command: InferRequest) -> tuple[Turn, ...] | None:
     return None if command.raw else (Turn("user", command.prompt or ""),)
 
 
-def _sampling(command: InferRequest, scope: JobScope, model: Model, number: int | None) -> Sampling:
+def _sampling(
+    command: InferRequest, scope: JobScope, model: GrantedModel, number: int | None
+) -> Sampling:
     fields = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "seed")
     stated = {name: getattr(command, name) for name in fields}
     chosen = {

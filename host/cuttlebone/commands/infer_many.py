@@ -1,11 +1,12 @@
 """`infer_many`: generations side by side, each with a result or a fault of its own."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from typing import Final, Protocol, assert_never
 
 from cuttlebone.commands.infer import generation_request, granted_model, tell_if_loading
-from cuttlebone.commands.scope import JobScope, Model
+from cuttlebone.commands.scope import GrantedModel, JobScope
 from cuttlebone.errors import CommandError
 from cuttlebone.generation.outcome import FailedGeneration, Finished, Outcome
 from cuttlebone.generation.ticket import Generation
@@ -46,16 +47,12 @@ def carry_out_infer_many(command: InferMany, scope: JobScope, parts: Parts) -> I
             ErrorCode.INVALID_ARGUMENT,
             f"infer_many: {len(command.requests)} requests, but at most {REQUESTS_MAX} at once",
         )
-    started = scope.budget.elapsed_s
     together = _Together(command, scope, model, parts)
-    try:
-        together.submit()
+    with scope.account.inferring(), ExitStack() as opened:
+        together.submit(opened)
         together.charge_recalled()
         with scope.budget.waiting_for(together), scope.budget.when_stopped(together.let_go):
             together.wait()
-    finally:
-        together.charge()
-        scope.infer_s += scope.budget.elapsed_s - started
     scope.budget.check()
     return InferManyDone(results=together.results)
 
@@ -80,7 +77,9 @@ class _Together:
     Invariant: after `submit` each request has its result, or a generation that is under way.
     """
 
-    def __init__(self, command: InferMany, scope: JobScope, model: Model, parts: Parts) -> None:
+    def __init__(
+        self, command: InferMany, scope: JobScope, model: GrantedModel, parts: Parts
+    ) -> None:
         self._requests = command.requests
         self._scope = scope
         self._model = model
@@ -102,17 +101,20 @@ class _Together:
         """What all came to, in the order of the requests."""
         return tuple(self._results[number] for number in range(len(self._requests)))
 
-    def submit(self) -> None:
-        """Submit what has no result yet; what is refused has its fault for a result."""
+    def submit(self, opened: ExitStack) -> None:
+        """Submit what has no result yet; what is refused has its fault for a result.
+
+        Each is charged when `opened` is closed: what the others may spend is as before till then.
+        """
         for _ in self._parts.recalled:
-            self._scope.budget.spend_infer_call()
+            self._scope.account.admit()
         allowed = self._model.defaults.max_tokens_max
         wanted = [min(request.max_tokens, allowed) for request in self._requests]
         shares = shared_out(wanted, self._scope.budget.tokens_out_left)
         for number, share in enumerate(shares):
             if number not in self._results:
                 try:
-                    self._generations[number] = self._submitted(number, share)
+                    self._generations[number] = opened.enter_context(self._opened(number, share))
                 except CommandError as error:
                     self._results[number] = _fault(error.code, error.message)
         self._under_way.update(self._generations)
@@ -125,8 +127,9 @@ class _Together:
         Only after the others were submitted: what each of those may spend is then as it was before.
         """
         for result in self._parts.recalled.values():
-            self._scope.served_by = self._model.role
-            self._scope.budget.spend_tokens(result.tokens_in, result.tokens_out)
+            self._scope.account.recall(
+                self._model.role, tokens_in=result.tokens_in, tokens_out=result.tokens_out
+            )
 
     def wait(self) -> None:
         """Wait until all have ended; keep those that ended well soon after their ends.
@@ -149,15 +152,7 @@ class _Together:
             one.cancel()
             one.wake()
 
-    def charge(self) -> None:
-        """Count what the generations took, however they ended; cancel those that have not."""
-        for one in self._generations.values():
-            one.cancel()  # does nothing to one that has finished
-            self._scope.budget.spend_tokens(one.tokens_in, one.tokens_out)
-            self._scope.prefill_s += one.prefill_s
-            self._scope.decode_s += one.decode_s
-
-    def _submitted(self, number: int, share: int) -> Generation:
+    def _opened(self, number: int, share: int) -> AbstractContextManager[Generation]:
         request = generation_request(
             self._requests[number],
             self._scope,
@@ -166,10 +161,7 @@ class _Together:
             asks_verdict=False,
             number=number,
         )
-        self._scope.budget.spend_infer_call()
-        generation = self._model.generator.submit(request)
-        self._scope.served_by = self._model.role
-        return generation
+        return self._model.inference.open(self._model.role, request, self._scope.account)
 
     def _keep(self, numbers: Iterable[int]) -> None:
         for number in numbers:
@@ -186,7 +178,6 @@ class _Together:
         outcome = _outcome(generation)
         match outcome:
             case Finished():
-                self._scope.tokens_cached += outcome.tokens_cached
                 return InferResult(**asdict(outcome))
             case FailedGeneration(code, message):
                 return _fault(code, message)

@@ -1,13 +1,12 @@
 """What one job may touch: its files, its model, its watchers, its budget."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from cuttlebone.commands.account import JobAccount
 from cuttlebone.commands.budget import Budget
 from cuttlebone.files import HandleTable
-from cuttlebone.generation.request import GenerationRequest
-from cuttlebone.generation.ticket import Generation
-from cuttlebone.inference.prompts import TokenCounter
+from cuttlebone.generation.inference import Inference
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone_abi import Json
 
@@ -25,29 +24,12 @@ class EventSink(Protocol):
         """Say what the job is waiting for."""
 
 
-class Generator(Protocol):
-    """Where generations are submitted: an inference thread."""
-
-    @property
-    def loaded(self) -> bool:
-        """Whether the model is there; if not, what is submitted waits for it, or is refused."""
-
-    def submit(self, request: GenerationRequest) -> Generation:
-        """Accept a generation; raise CommandError before anything is spent if it cannot be served."""
-
-    def counter(self, timeout_s: float) -> TokenCounter | None:
-        """What counts tokens, once the model is loaded; None when that takes longer than `timeout_s`.
-
-        Raises CommandError if the model cannot be served.
-        """
-
-
 @dataclass(frozen=True, slots=True)
-class Model:
-    """The model that a spec names: its role, and where it is served."""
+class GrantedModel:
+    """The model that a spec names: its role, and through what it is asked."""
 
     role: str
-    generator: Generator
+    inference: Inference
     defaults: InferDefaults
 
 
@@ -58,18 +40,15 @@ class JobScope:
     job: str
     tenant: str
     files: HandleTable
-    model: Model | None
+    model: GrantedModel | None
     """None when the spec names no model: the job may not infer."""
     events: EventSink
     budget: Budget
     interactive: bool = False
     """Whether somebody waits for the job, so that its prompts go before those of others."""
-    served_by: str = ""
-    """Role of the model once it has served a generation, for the usage."""
-    tokens_cached: int = 0
-    infer_s: float = 0.0
-    """Seconds from submitting generations to their ends, waiting included."""
-    prefill_s: float = 0.0
-    """Of these, from the admission of generations to their first tokens."""
-    decode_s: float = 0.0
-    """Of these, from first tokens to ends."""
+    account: JobAccount = field(init=False)
+    """What its generations have cost."""
+
+    def __post_init__(self) -> None:
+        """Pay for generations out of the budget."""
+        self.account = JobAccount(self.budget)

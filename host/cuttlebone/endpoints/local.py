@@ -1,81 +1,104 @@
-"""The models that are in memory: each role leads to the inference thread of its model."""
+"""The first kind of endpoint: a model in this process, behind its inference thread."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
+from typing import Final, Self
 
-from cuttlebone.endpoints.memory import ModelMemory
-from cuttlebone.errors import CommandError
-from cuttlebone.generation.request import GenerationRequest
+from cuttlebone.endpoints.endpoint import EndpointCapabilities, Mode
+from cuttlebone.generation.figures import Figures
+from cuttlebone.generation.inference import TokenCounter
+from cuttlebone.generation.request import GenerationRequest, RequestField
+from cuttlebone.generation.state import State
 from cuttlebone.generation.ticket import Generation
-from cuttlebone.inference.prompts import TokenCounter
-from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.text import printable
-from cuttlebone_abi import ErrorCode
+from cuttlebone.inference.sequence import BatchLimits
+from cuttlebone.inference.thread import InferenceThread, Load
+
+_FIELDS: Final = frozenset(RequestField)
 
 
-@dataclass(frozen=True, slots=True)
-class ServedModel:
-    """A model of this host: its file and the thread that owns it, which may serve several roles."""
+class LocalEndpoint:
+    """One model and its thread, between `start` and `stop` or while the body of a `with` runs.
 
-    file: Path
-    thread: InferenceThread
-
-
-@dataclass(frozen=True, slots=True)
-class Unserved:
-    """Stands where the generator of an unknown role would be, and says so to whoever asks it."""
-
-    role: str
-
-    @property
-    def loaded(self) -> bool:
-        """Never."""
-        return False
-
-    def submit(self, request: GenerationRequest) -> Generation:  # noqa: ARG002  # refuses them all
-        """Raise CommandError."""
-        raise self._refusal()
-
-    def counter(self, timeout_s: float) -> TokenCounter | None:  # noqa: ARG002  # refuses at once
-        """Raise CommandError."""
-        raise self._refusal()
-
-    def _refusal(self) -> CommandError:
-        role = printable(self.role)
-        return CommandError(
-            ErrorCode.MODEL_LOAD_FAILED,
-            f"no model is served as {role!r}; start the host with --model {role}=FILE.gguf",
-        )
-
-
-class ResidentModels:
-    """Roles to models. Immutable; its owner, the host, starts and stops the threads through it."""
+    Owned by whoever made it. Everything but its capabilities is the thread's.
+    """
 
     def __init__(
-        self, models: Mapping[str, ServedModel], budget: ModelMemory | None = None
+        self,
+        load: Load,
+        *,
+        name: str = "model",
+        on_demand: bool = False,
+        closed: Callable[[], None] = lambda: None,
+        limits: BatchLimits = BatchLimits(),  # noqa: B008 -- frozen
     ) -> None:
-        """With a `budget` the threads load on demand, through it."""
-        self.models = dict(sorted(models.items()))
-        self.threads = tuple(dict.fromkeys(model.thread for model in self.models.values()))
-        """Each once, however many roles it serves."""
-        self._budget = budget
-        if budget is not None:
-            budget.watch({thread.name: thread for thread in self.threads})
+        """With `on_demand` the model is loaded for the first request, and again after `unload`.
+
+        `closed` is called each time that the model has been freed.
+        """
+        self._thread = InferenceThread(
+            load, name=name, on_demand=on_demand, closed=closed, limits=limits
+        )
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def name(self) -> str:
+        """The roles that it serves, or its file."""
+        return self._thread.name
+
+    @property
+    def capabilities(self) -> EndpointCapabilities:
+        """Everything, with nothing weakened; the numbers while the model is loaded."""
+        info = self._thread.info
+        return EndpointCapabilities(
+            mode=Mode.IN_PROCESS,
+            context_tokens=None if info is None else info.context_tokens,
+            slots=None if info is None else info.slots,
+            fields=_FIELDS,
+            weakens=frozenset(),
+            stays_local=True,
+        )
+
+    @property
+    def state(self) -> State:
+        """How far the model is."""
+        return self._thread.state
+
+    @property
+    def figures(self) -> Figures:
+        """What the thread has counted."""
+        return self._thread.figures
+
+    @property
+    def busy(self) -> bool:
+        """Whether a generation that was accepted has no outcome yet."""
+        return self._thread.busy
+
+    @property
+    def used_s(self) -> float:
+        """When a request was accepted last, by a clock that all local endpoints share."""
+        return self._thread.used_s
+
+    def submit(self, request: GenerationRequest) -> Generation:
+        """Accept a request; raise CommandError."""
+        return self._thread.submit(request)
+
+    def counter(self, timeout_s: float) -> TokenCounter | None:
+        """What counts tokens, once the model is loaded; raise CommandError."""
+        return self._thread.counter(timeout_s)
+
+    def unload(self) -> None:
+        """Free a model that loads on demand soon, unless something uses it."""
+        self._thread.unload()
 
     def start(self) -> None:
-        """Begin to load every model, or to wait for the first request to it."""
-        for thread in self.threads:
-            thread.start()
+        """Begin to load, or to wait for the first request."""
+        self._thread.start()
 
     def stop(self) -> None:
-        """End every generation and free every model."""
-        if self._budget is not None:
-            self._budget.close()
-        for thread in self.threads:
-            thread.stop()
-
-    def generator(self, role: str) -> InferenceThread | Unserved:
-        """Return where generations of `role` go. One that is not served refuses them itself."""
-        model = self.models.get(role)
-        return Unserved(role) if model is None else model.thread
+        """End every generation, free the model and join the thread."""
+        self._thread.stop()

@@ -1,9 +1,10 @@
 """A bound on the memory of all loaded models together: the least recently used makes room."""
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import Final, Protocol, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
 
+from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.errors import OperatorError
 from cuttlebone.inference.progress import LoadAborted
 from cuttlebone.text import printable
@@ -14,23 +15,8 @@ LOOK_S: Final = 0.1
 Loaded = TypeVar("Loaded")
 
 
-class Resident(Protocol):
-    """What holds a model: an inference thread that loads on demand."""
-
-    @property
-    def busy(self) -> bool:
-        """Whether something uses it."""
-
-    @property
-    def used_s(self) -> float:
-        """When it was used last."""
-
-    def unload(self) -> None:
-        """Free the model soon, unless something uses it."""
-
-
 class ModelMemory:
-    """Bytes that loaded models may take. Shared by the threads of all models.
+    """Bytes that loaded models may take. Shared by all endpoints that load on demand.
 
     Invariant: the sizes in `_held` add up to at most `bytes_max`. A model in use is never asked to
     go; whoever needs its room waits, which its generations count as waiting.
@@ -39,13 +25,13 @@ class ModelMemory:
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
         self._held: dict[str, int] = {}
-        self._residents: Mapping[str, Resident] = {}
+        self._endpoints: dict[str, LocalEndpoint] = {}
         self._changed = threading.Condition(threading.Lock())
         self._closed = False
 
-    def watch(self, residents: Mapping[str, Resident]) -> None:
-        """Say who may be asked to make room, by the names they load under; before anything is loaded."""
-        self._residents = dict(residents)
+    def watch(self, endpoints: Iterable[LocalEndpoint]) -> None:
+        """Say who may be asked to make room, loading under their names; before anything is loaded."""
+        self._endpoints = {endpoint.name: endpoint for endpoint in endpoints}
 
     def load(self, name: str, size_of: Callable[[], int], load: Callable[[], Loaded]) -> Loaded:
         """Load a model once there is room for it; raises OperatorError, LoadAborted."""
@@ -84,6 +70,6 @@ class ModelMemory:
             self._held[name] = size
 
     def _ask_oldest(self) -> None:
-        idle = [one for name in self._held if not (one := self._residents[name]).busy]
+        idle = [one for name in self._held if not (one := self._endpoints[name]).busy]
         if idle:
             min(idle, key=lambda one: one.used_s).unload()

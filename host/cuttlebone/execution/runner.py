@@ -174,9 +174,9 @@ def _tell_again(
 ) -> list[bool]:
     """Bring guest and budget to where a recorded generation has brought them; return its verdicts."""
     for _ in range(len(command.requests) if isinstance(command, InferMany) else 1):
-        scope.budget.spend_infer_call()
-    scope.budget.spend_tokens(entry.tokens_in, entry.tokens_out)
-    scope.served_by = "" if scope.model is None else scope.model.role
+        scope.account.admit()
+    role = "" if scope.model is None else scope.model.role
+    scope.account.recall(role, tokens_in=entry.tokens_in, tokens_out=entry.tokens_out)
     if not guest.wants_tokens:
         return []
     return [guest.on_token(piece.encode()) != 0 for piece in entry.pieces]
@@ -236,5 +236,5 @@ def _usage(scope: JobScope) -> Usage:
         tokens_in=budget.tokens_in,
         tokens_out=budget.tokens_out,
         duration_ms=round(budget.elapsed_s * 1000),
-        model=scope.served_by,
+        model=scope.account.served_by,
     )

@@ -4,12 +4,11 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import structlog
 
 from cuttlebone.commands.budget import Budget
-from cuttlebone.commands.scope import Generator, JobScope, Model
+from cuttlebone.commands.scope import GrantedModel, JobScope
 from cuttlebone.errors import StoreUnavailable
 from cuttlebone.execution.accepted_specs import AcceptedSpecs
 from cuttlebone.execution.ending import CANCELLED, NO_USAGE, STOPPING, JobEnding
@@ -20,6 +19,7 @@ from cuttlebone.execution.runner import GUEST_FAULTS, failure_of, internal_fault
 from cuttlebone.execution.running_jobs import RunningJobs
 from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.files import HandleTable
+from cuttlebone.generation.inference import Inference
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Accounting, Job
 from cuttlebone.job_options import Priority
@@ -34,13 +34,6 @@ OpenGuest = Callable[[Block, GuestLimits], Guest]
 _log = structlog.get_logger(__name__)
 
 
-class Models(Protocol):
-    """Where the models of all roles are served."""
-
-    def generator(self, role: str) -> Generator:
-        """Return where generations of `role` go. One that is not served refuses them itself."""
-
-
 @dataclass(frozen=True, slots=True)
 class Worker:
     """Runs jobs one after another. Immutable: all job threads share one."""
@@ -49,7 +42,7 @@ class Worker:
     store: JobStore
     specs: AcceptedSpecs
     open_guest: OpenGuest
-    models: Models
+    inference: Inference
     watchers: Watchers
     watchdog: Watchdog
     running: RunningJobs
@@ -118,11 +111,7 @@ class Worker:
 
     def _scope(self, job: Job, loaded: LoadedSpec, files: HandleTable, budget: Budget) -> JobScope:
         spec = loaded.spec
-        model = (
-            None
-            if spec.model is None
-            else Model(spec.model, self.models.generator(spec.model), spec.infer)
-        )
+        model = None if spec.model is None else GrantedModel(spec.model, self.inference, spec.infer)
         return JobScope(
             job=job.id,
             tenant=job.tenant,
@@ -146,7 +135,7 @@ def _never_ran(failure: Failure) -> Envelope:
 def _accounting(job: Job, scope: JobScope, guest: Guest) -> Accounting:
     used = guest.accounting
     elapsed_ms = scope.budget.elapsed_s * 1000
-    infer_ms = scope.infer_s * 1000
+    infer_ms = scope.account.infer_s * 1000
     queued_s = (job.started_at - job.created_at).total_seconds() if job.started_at else 0.0
     return Accounting(
         queue_ms=round(queued_s * 1000),
@@ -157,7 +146,7 @@ def _accounting(job: Job, scope: JobScope, guest: Guest) -> Accounting:
         steps=scope.budget.steps,
         memory_bytes_peak=used.memory_bytes_peak,
         fuel=used.fuel,
-        tokens_cached=scope.tokens_cached,
-        prefill_ms=round(scope.prefill_s * 1000),
-        decode_ms=round(scope.decode_s * 1000),
+        tokens_cached=scope.account.tokens_cached,
+        prefill_ms=round(scope.account.prefill_s * 1000),
+        decode_ms=round(scope.account.decode_s * 1000),
     )

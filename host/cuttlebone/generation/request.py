@@ -1,6 +1,7 @@
 """What a job asks a model for."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TypeAlias
 
 from cuttlebone_abi import Json
@@ -45,6 +46,19 @@ class Grammar:
 Constraint: TypeAlias = JsonSchema | Grammar
 
 
+class RequestField(StrEnum):
+    """A part of a request that not everything that generates can carry, by its name in `infer`."""
+
+    RAW = "raw"
+    STOP = "stop"
+    TOP_P = "top_p"
+    TOP_K = "top_k"
+    MIN_P = "min_p"
+    REPEAT_PENALTY = "repeat_penalty"
+    JSON_SCHEMA = "json_schema"
+    GRAMMAR = "grammar"
+
+
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
     """One inference: exactly one of `turns` and `raw_prompt` is set."""
@@ -63,3 +77,19 @@ class GenerationRequest:
     interactive: bool = False
     """Prefilled before those that are not."""
     constraint: Constraint | None = None
+
+    @property
+    def fields(self) -> frozenset[RequestField]:
+        """The parts that it makes use of."""
+        sampling = self.sampling
+        used = {
+            RequestField.RAW: self.raw_prompt is not None,
+            RequestField.STOP: bool(self.stop),
+            RequestField.TOP_P: sampling.top_p is not None,
+            RequestField.TOP_K: sampling.top_k is not None,
+            RequestField.MIN_P: sampling.min_p is not None,
+            RequestField.REPEAT_PENALTY: sampling.repeat_penalty is not None,
+            RequestField.JSON_SCHEMA: isinstance(self.constraint, JsonSchema),
+            RequestField.GRAMMAR: isinstance(self.constraint, Grammar),
+        }
+        return frozenset(field for field, is_used in used.items() if is_used)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from cuttlebone.generation.outcome import CANCELLED, FailedGeneration, Outcome, Piece
 from cuttlebone.generation.request import GenerationRequest
+from cuttlebone.generation.spent import Spent
 from cuttlebone_abi import ErrorCode
 
 
@@ -27,7 +28,7 @@ class CancelAsked:
 
 
 class Outbox(Protocol):
-    """Where a ticket leaves word for the inference thread; must not block."""
+    """Where a ticket leaves word for whoever generates; must not block."""
 
     def __call__(self, message: VerdictGiven | CancelAsked, /) -> None:
         """Take one message."""
@@ -36,8 +37,8 @@ class Outbox(Protocol):
 class Generation:
     """The ticket of one accepted request; it always ends in exactly one outcome.
 
-    The job's thread takes (`next`, `verdict`), the inference thread gives (`admit`, `spend`,
-    `deliver`, `end`), and anybody may `cancel`, `wake` or read the numbers. All state is guarded
+    Who asked takes (`next`, `verdict`), who generates gives (`admit`, `spend`, `deliver`, `end`),
+    each in a thread of its own, and anybody may `cancel`, `wake` or read the numbers. All state is guarded
     by one lock, is never waited for while it is held, and no longer changes once `_outcome` is set.
     """
 
@@ -57,9 +58,10 @@ class Generation:
         self._first_token_s: float | None = None
         self._ended_s: float | None = None
         self._tokens_in = 0
+        self._tokens_cached = 0
         self._tokens_out = 0
 
-    # For the job's thread.
+    # For who asked.
 
     def next(self, timeout_s: float | None = None) -> Piece | Outcome | None:
         """Take the next piece or, after the last one, the outcome, again and again.
@@ -82,7 +84,7 @@ class Generation:
     def cancel(self) -> None:
         """Ask for the end. The outcome follows within one tick; one that exists already stays.
 
-        Before admission it is set at once: the inference thread may be busy loading.
+        Before admission it is set at once: who generates may be busy loading.
         """
         if not self.admitted:
             self.fail(ErrorCode.CANCELLED, CANCELLED)
@@ -107,6 +109,12 @@ class Generation:
             return self._tokens_out
 
     @property
+    def tokens_cached(self) -> int:
+        """Of the prompt tokens, those taken from the cache."""
+        with self._changed:
+            return self._tokens_cached
+
+    @property
     def waited_s(self) -> float:
         """Seconds from submission to admission (loading of the model included), or until now."""
         with self._changed:
@@ -129,6 +137,21 @@ class Generation:
         with self._changed:
             return self._stretch(self._first_token_s, None)
 
+    def spent(self, *, role: str, endpoint: str) -> Spent:
+        """All of these numbers at one moment, of a generation that was asked of `role`."""
+        with self._changed:
+            return Spent(
+                tenant=self.request.tenant,
+                role=role,
+                endpoint=endpoint,
+                tokens_in=self._tokens_in,
+                tokens_cached=self._tokens_cached,
+                tokens_out=self._tokens_out,
+                waited_s=self._waited(),
+                prefill_s=self._stretch(self._admitted_s, self._first_token_s),
+                decode_s=self._stretch(self._first_token_s, None),
+            )
+
     @property
     def admitted(self) -> bool:
         """Whether it has its place in the batch, so that time counts as its own."""
@@ -141,7 +164,7 @@ class Generation:
         with self._changed:
             return self._outcome is not None
 
-    # For the inference thread.
+    # For who generates.
 
     def admit(self) -> bool:
         """Stop counting time as waiting; False if the generation has ended meanwhile."""
@@ -153,12 +176,13 @@ class Generation:
             self._changed.notify_all()
             return True
 
-    def spend(self, *, tokens_in: int = 0, tokens_out: int = 0) -> None:
-        """Add to what the generation has cost."""
+    def spend(self, *, tokens_in: int = 0, tokens_cached: int = 0, tokens_out: int = 0) -> None:
+        """Add to what the generation has cost; cached tokens are among those in."""
         with self._changed:
             if tokens_out and self._first_token_s is None:
                 self._first_token_s = self._clock()
             self._tokens_in += tokens_in
+            self._tokens_cached += tokens_cached
             self._tokens_out += tokens_out
 
     def deliver(self, piece: Piece) -> None:

@@ -5,7 +5,7 @@ from itertools import count
 
 from cuttlebone.generation.outcome import CANCELLED
 from cuttlebone.generation.ticket import Generation
-from cuttlebone.inference.figures import Meter
+from cuttlebone.inference.meter import Meter
 from cuttlebone.inference.model import Model
 from cuttlebone.inference.prompts import Prepared
 from cuttlebone.inference.scheduler import Scheduler, SequenceId

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from cuttlebone.errors import CommandError
 from cuttlebone.generation.request import GenerationRequest, Turn
@@ -22,20 +22,6 @@ class Prepared:
     constraint: CompiledConstraint | None
     max_tokens: int
     """Tokens to generate, at most: what was asked for, or the room that the prompt leaves."""
-
-
-class TokenCounter(Protocol):
-    """Counts tokens as one model does; for any thread."""
-
-    @property
-    def context_tokens(self) -> int:
-        """Tokens that prompt and answer of one generation may have together."""
-
-    def count(self, request: GenerationRequest) -> int:
-        """How many tokens the prompt of a request has; raise CommandError."""
-
-    def count_text(self, text: str) -> int:
-        """How many tokens plain text has, without a template; raise CommandError."""
 
 
 class PromptMaker:

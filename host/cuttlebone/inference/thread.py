@@ -4,15 +4,18 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from typing import Final, Self, TypeAlias
 
 import structlog
 
 from cuttlebone.errors import CommandError, OperatorError
+from cuttlebone.generation.figures import Figures
+from cuttlebone.generation.inference import TokenCounter
 from cuttlebone.generation.request import GenerationRequest
+from cuttlebone.generation.state import Phase, State
 from cuttlebone.generation.ticket import CancelAsked, Generation, VerdictGiven
-from cuttlebone.inference.figures import Figures, Meter
 from cuttlebone.inference.inbox import (
     Inbox,
     LoadAsked,
@@ -21,9 +24,10 @@ from cuttlebone.inference.inbox import (
     Submitted,
     UnloadAsked,
 )
+from cuttlebone.inference.meter import Meter
 from cuttlebone.inference.model import Model, ModelInfo
-from cuttlebone.inference.progress import LoadAborted, Phase, Report, State
-from cuttlebone.inference.prompts import PromptMaker, TokenCounter, check_numbers
+from cuttlebone.inference.progress import LoadAborted, Report
+from cuttlebone.inference.prompts import PromptMaker, check_numbers
 from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.tick import Ticker
 from cuttlebone.text import printable
@@ -53,7 +57,8 @@ class InferenceThread:
     Owned by whoever made it; `submit`, `counter`, `state` and `info` are for any thread. The
     model and the `Ticker` belong to the inference thread alone, except that prompts are made by
     the submitting threads. Whatever `submit` accepts gets an outcome, also when loading fails,
-    when the thread breaks and when it is stopped.
+    when the thread breaks and when it is stopped. `_coming` is what the load that is under way, or
+    the next one, comes to; a new one takes its place when the model goes, and None ends the row.
     """
 
     def __init__(
@@ -81,11 +86,10 @@ class InferenceThread:
         self._inbox = Inbox()
         self._meter = Meter()
         self._stopping = threading.Event()
-        self._settled = threading.Event()
         self._state = State(Phase.UNLOADED if on_demand else Phase.LOADING)
         self._progress = 0.0
         self._used_s = clock()
-        self._loaded: _Loaded | None = None
+        self._coming: Future[_Loaded | None] = Future()
         self._thread = threading.Thread(target=self._run, name=f"inference-{name}", daemon=True)
 
     def start(self) -> None:
@@ -152,17 +156,17 @@ class InferenceThread:
         """
         if self._state.phase is Phase.UNLOADED:
             self._inbox.put(LoadAsked())
-        self._settled.wait(timeout_s)
-        loaded = self._loaded
-        if loaded is not None:
-            return loaded.prompts
-        if self._settled.is_set():
+        try:
+            loaded = self._coming.result(timeout_s)
+        except TimeoutError:
+            return None
+        if loaded is None:
             raise CommandError(ErrorCode.MODEL_LOAD_FAILED, self._unserved())
-        return None
+        return loaded.prompts
 
     def wait_until_settled(self, timeout_s: float | None = None) -> State:
-        """Wait while the model is being loaded for the first time; answer the state then."""
-        self._settled.wait(timeout_s)
+        """Wait while the model is being loaded; answer the state then."""
+        wait([self._coming], timeout_s)
         return self.state
 
     @property
@@ -193,6 +197,11 @@ class InferenceThread:
         """What is known of the model, while it is loaded."""
         loaded = self._loaded
         return loaded.info if loaded is not None else None
+
+    @property
+    def _loaded(self) -> _Loaded | None:
+        coming = self._coming
+        return coming.result() if coming.done() else None
 
     def _put(self, message: VerdictGiven | CancelAsked) -> None:
         self._inbox.put(message)
@@ -242,15 +251,14 @@ class InferenceThread:
 
     def _demanded(self) -> bool:
         """Wait until the model is wanted; False if the thread is to stop instead."""
-        self._settled.clear()
         self._state = State(Phase.UNLOADED, self._state.reason)
         self._inbox.await_demand()
         return not self._stopping.is_set()
 
     def _close(self, final: State) -> None:
-        self._loaded = None
         self._state = final
-        self._settled.set()
+        if not self._coming.done():  # a thread that never started may be stopped twice
+            self._coming.set_result(None)
         stopped = final.phase is Phase.STOPPED
         code = ErrorCode.CANCELLED if stopped else ErrorCode.MODEL_LOAD_FAILED
         self._answer(self._inbox.close(), code)
@@ -263,12 +271,12 @@ class InferenceThread:
         try:
             prompts = PromptMaker(model)
             ticker = Ticker(model, prompts, self._inbox, self._limits, self._meter, self._clock)
-            self._loaded = _Loaded(model.info, prompts)
             self._state = State(Phase.READY)
-            self._settled.set()
+            self._coming.set_result(_Loaded(model.info, prompts))
             self._tick_on(ticker)
         finally:
-            self._loaded = None
+            if self._coming.done():
+                self._coming = Future()
             model.close()
             self._closed()
 

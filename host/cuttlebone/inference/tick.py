@@ -6,7 +6,6 @@ from typing import assert_never
 
 from cuttlebone.errors import CommandError
 from cuttlebone.generation.ticket import CancelAsked, VerdictGiven
-from cuttlebone.inference.figures import Meter
 from cuttlebone.inference.inbox import (
     Inbox,
     LoadAsked,
@@ -17,6 +16,7 @@ from cuttlebone.inference.inbox import (
 )
 from cuttlebone.inference.kv_cells import KvCells
 from cuttlebone.inference.live import LiveSequences
+from cuttlebone.inference.meter import Meter
 from cuttlebone.inference.model import DecodeFailed, Model, Run
 from cuttlebone.inference.prefill_pacer import PrefillPacer
 from cuttlebone.inference.prompts import PromptMaker
@@ -155,7 +155,7 @@ class Ticker:
         self._model.copy(copy.source, copy.target, copy.tokens)
         sequence = self._live[copy.sequence]
         sequence.evaluated = sequence.cached = copy.tokens
-        sequence.generation.spend(tokens_in=copy.tokens)
+        sequence.generation.spend(tokens_in=copy.tokens, tokens_cached=copy.tokens)
         self._meter.tokens_in += copy.tokens
         self._meter.tokens_cached += copy.tokens
 

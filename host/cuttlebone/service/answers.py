@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from cuttlebone.inference.progress import Phase
+from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.generation.state import Phase
 from cuttlebone.job_options import Limits
 from cuttlebone.specs.block_registry import DIGEST_PREFIX, BlockSummary
 from cuttlebone_abi import Json
@@ -79,8 +79,19 @@ class KnownSpec:
     data_policy: str
 
 
-class ModelDirectory(Protocol):
-    """Knows the models of the host."""
+def model_statuses(endpoints: EndpointDirectory) -> Sequence[ModelStatus]:
+    """Every role with the state of its model."""
+    return [_status(endpoints, role) for role in endpoints.roles]
 
-    def statuses(self) -> Sequence[ModelStatus]:
-        """Every role with the state of its model."""
+
+def _status(endpoints: EndpointDirectory, role: str) -> ModelStatus:
+    endpoint = endpoints.roles[role]
+    state = endpoint.state
+    return ModelStatus(
+        role=role,
+        state=state.phase,
+        progress=state.progress,
+        reason=state.reason,
+        file=endpoints.file(role),
+        context_tokens=endpoint.capabilities.context_tokens,
+    )

@@ -5,9 +5,9 @@ from functools import partial
 from operator import attrgetter
 from typing import Final
 
-from cuttlebone.endpoints.local import ResidentModels
-from cuttlebone.inference.figures import Figures
-from cuttlebone.inference.progress import Phase
+from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.generation.figures import Figures
+from cuttlebone.generation.state import Phase
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.store.jobs import JobStore
 
@@ -37,22 +37,22 @@ _NOW: Final[Sequence[tuple[str, str, Callable[[Figures], float]]]] = (
 )
 
 
-def watch_figures(metrics: HostMetrics, store: JobStore, models: ResidentModels) -> None:
+def watch_figures(metrics: HostMetrics, store: JobStore, endpoints: EndpointDirectory) -> None:
     """Let `metrics` show them."""
     metrics.gauge("jobs", "Jobs that are kept.", "status", partial(_jobs, store))
     metrics.gauge(
         "callbacks", "Callbacks that have not arrived yet.", "state", partial(_callbacks, store)
     )
-    metrics.gauge("model_ready", "1 if the model serves.", "role", partial(_ready, models))
+    metrics.gauge("model_ready", "1 if the model serves.", "role", partial(_ready, endpoints))
     for name, text, read in _TOTALS:
-        metrics.total(f"infer_{name}", text, "role", partial(_of_models, models, read))
+        metrics.total(f"infer_{name}", text, "role", partial(_of_each, endpoints, read))
     for name, text, read in _NOW:
-        metrics.gauge(f"infer_{name}", text, "role", partial(_of_models, models, read))
+        metrics.gauge(f"infer_{name}", text, "role", partial(_of_each, endpoints, read))
 
 
-def _of_models(models: ResidentModels, read: Callable[[Figures], float]) -> Read:
-    """Of each model once: two roles that share a file share its numbers, under the names of both."""
-    return [(thread.name, float(read(thread.figures))) for thread in models.threads]
+def _of_each(endpoints: EndpointDirectory, read: Callable[[Figures], float]) -> Read:
+    """Of each endpoint once: two roles that share a file share its numbers, under the names of both."""
+    return [(endpoint.name, float(read(endpoint.figures))) for endpoint in endpoints.endpoints]
 
 
 def _jobs(store: JobStore) -> Read:
@@ -63,8 +63,8 @@ def _callbacks(store: JobStore) -> Read:
     return [("pending", float(store.deliveries.pending()))]
 
 
-def _ready(models: ResidentModels) -> Read:
+def _ready(endpoints: EndpointDirectory) -> Read:
     return [
-        (role, float(model.thread.state.phase is Phase.READY))
-        for role, model in models.models.items()
+        (role, float(endpoint.state.phase is Phase.READY))
+        for role, endpoint in endpoints.roles.items()
     ]

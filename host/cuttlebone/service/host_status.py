@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from cuttlebone.inference.progress import Phase
+from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.generation.state import Phase
 from cuttlebone.metrics import HostMetrics
-from cuttlebone.service.answers import ModelDirectory, ModelStatus, Readiness
+from cuttlebone.service.answers import ModelStatus, Readiness, model_statuses
 
 _AS_WISHED: Final = frozenset({Phase.READY, Phase.UNLOADED})
 
@@ -14,17 +15,17 @@ class HostStatus:
     """Tells how a host is. Immutable; any thread may ask, and no call waits."""
 
     def __init__(
-        self, models: ModelDirectory, metrics: HostMetrics, layers: Mapping[str, str | None]
+        self, endpoints: EndpointDirectory, metrics: HostMetrics, layers: Mapping[str, str | None]
     ) -> None:
         """`layers` are those around a guest: None where one holds, else why it does not."""
-        self._models = models
+        self._endpoints = endpoints
         self._layers = dict(layers)
         self.metrics = metrics
         """What this host counts."""
 
     def models(self) -> Sequence[ModelStatus]:
         """Every role with the state of its model."""
-        return self._models.statuses()
+        return model_statuses(self._endpoints)
 
     def readiness(self) -> Readiness:
         """Whether everything works that the operator has set up. Faulty specs do not count."""

@@ -5,15 +5,16 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Final
 
+from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.errors import RETRY_SOON_S, CallerError, ProblemCode
 from cuttlebone.execution.admission import Admission
 from cuttlebone.execution.ending import JobEnding
-from cuttlebone.inference.progress import Phase
+from cuttlebone.generation.state import Phase
 from cuttlebone.job.delivery import Delivery
 from cuttlebone.job.events import JobEvent
 from cuttlebone.job.job import Admitted, Job, JobFilter, QueuePlace, Submission
 from cuttlebone.job.recorded_job import RecordedJob, recorded_job
-from cuttlebone.service.answers import ModelDirectory
+from cuttlebone.service.answers import model_statuses
 from cuttlebone.specs.catalog import Catalog
 from cuttlebone.store.jobs import JobStore
 from cuttlebone.store.watchers import Watchers
@@ -35,7 +36,7 @@ class JobService:
         admission: Admission,
         ending: JobEnding,
         watchers: Watchers,
-        models: ModelDirectory,
+        endpoints: EndpointDirectory,
         tenant_running_max: int | None = None,
     ) -> None:
         self._catalog = catalog
@@ -43,7 +44,7 @@ class JobService:
         self._admission = admission
         self._ending = ending
         self._watchers = watchers
-        self._models = models
+        self._endpoints = endpoints
         self._tenant_running_max = tenant_running_max
 
     def submit(self, submission: Submission, *, idempotency_key: str | None = None) -> Job:
@@ -144,7 +145,7 @@ class JobService:
                 return "the end of another job of its tenant (`tenant_jobs_running_max`)"
         loaded = self._catalog.specs().get(job.spec)
         role = None if loaded is None else loaded.spec.model
-        for model in self._models.statuses():
+        for model in model_statuses(self._endpoints):
             if model.role == role and model.state is not Phase.READY:
                 return f"a free job thread, and the model `{role}`, which is {model.state}"
         return "a free job thread"

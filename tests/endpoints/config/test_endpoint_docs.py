@@ -1,13 +1,9 @@
 """The examples in docs/endpoints.md are right."""
 
-from pathlib import Path
-
 from cuttlebone.endpoints.config.roster import import_roster, read_overlay
 from cuttlebone.endpoints.config.spec import LatencyClass, base_url, read_spec, validate
 from cuttlebone.text.documents import read_document
-from doc_examples import failed_examples
-
-DOCS = Path(__file__).parents[2] / "docs"
+from doc_examples import DOCS, failed_examples
 
 
 def test_the_examples_are_right() -> None:

@@ -29,9 +29,9 @@ from cuttlebone.cli.options import (
 from cuttlebone.cli.outcome import reporting, status_of
 from cuttlebone.cli.output import write_json, write_note
 from cuttlebone.cli.watching import stderr_console
+from cuttlebone.endpoints.local import LocalEndpoint
+from cuttlebone.endpoints.opening import endpoint_of_file
 from cuttlebone.errors import OperatorError
-from cuttlebone.inference.loading import loader
-from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.sandbox import Guest, GuestAccounting, Sandbox
 from cuttlebone.settings import Settings
 from cuttlebone.testing import FakeModel
@@ -90,11 +90,11 @@ def run(
             settings = stated.read()
             with (
                 Sandbox(settings.cache_folder / "modules", isolation=settings.isolation) as sandbox,
-                _model(model, answers, settings) as thread,
+                _model(model, answers, settings) as endpoint,
             ):
                 loaded = load(path, read or (), sandbox, settings.limits_max)
                 allowed = loaded.limits if narrowed is None else loaded.limits.narrowed(narrowed)
-                job = SoloJob(loaded, value, allowed, thread)
+                job = SoloJob(loaded, value, allowed, endpoint)
                 end = _run(job, sandbox, _view(traced=trace, as_json=as_json), traced=trace)
         if trace and not as_json:
             _write_usage(end.accounting)
@@ -125,10 +125,10 @@ def _source(folder: Path) -> BlockFolder | None:
     return opened
 
 
-def _model(name: str | None, answers: dict[str, str], settings: Settings) -> InferenceThread:
+def _model(name: str | None, answers: dict[str, str], settings: Settings) -> LocalEndpoint:
     if name is not None:
-        return InferenceThread(loader(model_file(name), settings))
-    return InferenceThread(
+        return endpoint_of_file(model_file(name), settings)
+    return LocalEndpoint(
         lambda _report: FakeModel(answers, context_tokens=CONTEXT_TOKENS, cells=2 * CONTEXT_TOKENS)
     )
 

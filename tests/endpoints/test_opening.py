@@ -1,13 +1,13 @@
-"""Which models a host has: one for each file, however many roles name it."""
+"""Which endpoints a host has: one for each model file, however many roles name it."""
 
 from pathlib import Path
 
 import pytest
 
-from cuttlebone.assembly import models_of
+from cuttlebone.endpoints.opening import directory_of
 from cuttlebone.generation.outcome import Finished
+from cuttlebone.generation.state import Phase
 from cuttlebone.inference.llama import memory_needed
-from cuttlebone.inference.progress import Phase
 from cuttlebone.settings import Settings
 from inference.conftest import ask, collect
 
@@ -25,9 +25,9 @@ def test_roles_that_name_the_same_file_in_whatever_way_share_one_model(
         "writer": Path("link.gguf"),
         "other": Path("copy.gguf"),
     }
-    models = models_of(Settings(models=stated))
-    assert [thread.name for thread in models.threads] == ["judge/main/writer", "other"]
-    assert {role: one.file.name for role, one in models.models.items()} == {
+    directory = directory_of(Settings(models=stated))
+    assert [endpoint.name for endpoint in directory.endpoints] == ["judge/main/writer", "other"]
+    assert {role: directory.file(role) for role in directory.roles} == {
         "main": "small.gguf",
         "judge": "small.gguf",
         "writer": "link.gguf",
@@ -43,13 +43,13 @@ def test_a_model_of_two_roles_is_loaded_once_and_takes_its_memory_once(
         models={"main": demo_model, "judge": demo_model}, cache=tmp_path, context_tokens_max=64
     )
     once = memory_needed(demo_model, settings)
-    models = models_of(settings.model_copy(update={"models_memory_bytes": once}))
-    models.start()
+    directory = directory_of(settings.model_copy(update={"models_memory_bytes": once}))
+    directory.start()
     try:
         for role in ("main", "judge"):
-            model = models.models[role].thread
-            assert isinstance(collect(model.submit(ask(max_tokens=1)))[1], Finished)
-            assert model.state.phase is Phase.READY
+            endpoint = directory.endpoint(role)
+            assert isinstance(collect(endpoint.submit(ask(max_tokens=1)))[1], Finished)
+            assert endpoint.state.phase is Phase.READY
     finally:
-        models.stop()
-    assert [thread.figures.finished for thread in models.threads] == [2]
+        directory.stop()
+    assert [endpoint.figures.finished for endpoint in directory.endpoints] == [2]
