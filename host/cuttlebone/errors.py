@@ -26,13 +26,97 @@ class CommandError(Exception):
         self.message = message
 
 
-class JobError(Exception):
-    """The end of a job, whatever its guest wished: a limit of the job, a trap, a cancellation."""
+class FaultKind(StrEnum):
+    """What can be wrong with a block, as far as there is something else to do about it.
 
-    def __init__(self, code: ErrorCode, message: str) -> None:
+    `cuttlebone.sandbox.remedies` says what, for each kind and toolchain.
+    """
+
+    NOT_WASM = "not_wasm"
+    COMPONENT = "component"
+    TEXT = "text"
+    MALFORMED = "malformed"
+    INVALID = "invalid"
+    SIZE = "size"
+    COMPILE_COST = "compile_cost"
+
+    IMPORT = "import"
+    """One that no toolchain makes by itself; those that do follow."""
+    IMPORT_ASSEMBLYSCRIPT = "import_assemblyscript"
+    IMPORT_BINDGEN = "import_bindgen"
+    IMPORT_GO = "import_go"
+    IMPORT_WASI = "import_wasi"
+    IMPORT_MEMORY = "import_memory"
+    IMPORT_TABLE = "import_table"
+
+    EXPORT_MISSING = "export_missing"
+    EXPORT_TYPE = "export_type"
+    EXPORT_NAME = "export_name"
+    """Nearly one of the contract."""
+    MEMORY_NOT_EXPORTED = "memory_not_exported"
+
+    SIMD = "simd"
+    RELAXED_SIMD = "relaxed_simd"
+    THREADS = "threads"
+    EXCEPTIONS = "exceptions"
+    TAIL_CALLS = "tail_calls"
+    MEMORY64 = "memory64"
+    MULTI_MEMORY = "multi_memory"
+    PAGE_SIZE = "page_size"
+    WIDE_ARITHMETIC = "wide_arithmetic"
+    OTHER_PROPOSAL = "other_proposal"
+
+    ABI_VERSION = "abi_version"
+    SIGNATURE = "signature"
+    UNTYPED = "untyped"
+    """It declares no signature."""
+    START = "start"
+    """It is not ready for a job in time, or at all."""
+    PROGRAM = "program"
+    """It was built with a main function."""
+    INITIAL_MEMORY = "initial_memory"
+    STACK = "stack"
+    """A large one, in its first memory."""
+    DEBUG = "debug"
+    CODE = "code"
+
+    TRAP = "trap"
+    """The guest gave up, or did what wasm forbids."""
+    LIMIT = "limit"
+    ENDLESS = "endless"
+    ALLOCATOR = "allocator"
+    DESCRIPTOR = "descriptor"
+    COMMAND = "command"
+    HOST = "host"
+    """Not the block's doing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong with a block. As text: what is wrong, and what to do whatever built it."""
+
+    kind: FaultKind
+    name: str
+    """Of the import or export that it is about, as the module has it; else empty."""
+    message: str
+    """What is wrong, safe to show."""
+    advice: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.advice}" if self.advice else self.message
+
+
+class JobError(Exception):
+    """The end of a job, whatever its guest wished: a limit of the job, a trap, a cancellation.
+
+    `fault` says which fault of the block it was, where it was one.
+    """
+
+    def __init__(self, code: ErrorCode, message: str, *, fault: FaultKind | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
+        self.fault = fault
 
 
 class Interrupted(Exception):
@@ -40,10 +124,10 @@ class Interrupted(Exception):
 
 
 class BlockRefused(Exception):
-    """A module that is no block. `faults` names everything wrong with it, each with its mending."""
+    """A module that is no block. `faults` names everything that is wrong with it."""
 
-    def __init__(self, faults: tuple[str, ...]) -> None:
-        super().__init__("; ".join(faults))
+    def __init__(self, faults: tuple[Fault, ...]) -> None:
+        super().__init__("; ".join(map(str, faults)))
         self.faults = faults
 
 

@@ -9,7 +9,9 @@ import pytest
 import wasmtime
 
 from cuttlebone.authoring.doctor import Examination, Severity, examine
+from cuttlebone.errors import FaultKind
 from cuttlebone.sandbox import Sandbox
+from cuttlebone.sandbox.remedies import remedies
 from cuttlebone.settings import Isolation
 
 BROKEN = Path(__file__).parent / "broken"
@@ -105,6 +107,18 @@ def test_several_mistakes_are_told_at_once(sandbox: Sandbox) -> None:
     for part in ("`env.now`", "`wbg.log`", "`cf_alloc` as (i64)", "`cf_init`", "`cf_step`", "SIMD"):
         assert any(part in message for message in told), (part, told)
     assert all(mending.startswith("Rust: ") for one in found.findings for mending in one.mendings)
+
+
+def test_a_remedy_is_chosen_by_the_fault_and_not_by_the_words_of_a_name(sandbox: Sandbox) -> None:
+    source = SOUND.replace("(module", '(module (import "env" "fd_descriptor" (func))', 1)
+
+    found = examine(bytes(wasmtime.wat2wasm(source)), sandbox)
+
+    (finding,) = (one for one in found.findings if one.severity is Severity.ERROR)
+    assert finding.fault.kind is FaultKind.IMPORT
+    assert "`env.fd_descriptor`" in finding.message
+    assert finding.mendings == remedies(FaultKind.IMPORT, found.toolchain)
+    assert not any("eight bytes" in mending for mending in finding.mendings)
 
 
 def test_a_good_block_has_no_errors_and_its_costs_are_measured(sandbox: Sandbox) -> None:

@@ -14,7 +14,7 @@ def faults(sandbox: Sandbox, module: str | bytes) -> tuple[str, ...]:
     wasm = bytes(wasmtime.wat2wasm(module)) if isinstance(module, str) else module
     with pytest.raises(BlockRefused) as caught:
         sandbox.admit(wasm)
-    return caught.value.faults
+    return tuple(map(str, caught.value.faults))
 
 
 def test_a_block_is_known_by_digest_signature_and_exports(

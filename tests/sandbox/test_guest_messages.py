@@ -2,7 +2,7 @@
 
 import pytest
 
-from cuttlebone.errors import JobError
+from cuttlebone.errors import FaultKind, JobError
 from cuttlebone.locked_process.frames import BrokenFrame
 from cuttlebone.sandbox import GuestLimits
 from cuttlebone.sandbox.description import Description
@@ -35,8 +35,9 @@ def test_limits_survive_the_way(limits: GuestLimits) -> None:
 
 
 def test_an_error_of_a_job_survives_the_way() -> None:
-    error = unpack_job_error(pack_job_error(JobError(ErrorCode.WASM_TRAP, "it: trapped")))
-    assert (error.code, error.message) == (ErrorCode.WASM_TRAP, "it: trapped")
+    sent = JobError(ErrorCode.WASM_TRAP, "it: trapped", fault=FaultKind.TRAP)
+    error = unpack_job_error(pack_job_error(sent))
+    assert (error.code, error.message, error.fault) == (sent.code, sent.message, sent.fault)
 
 
 @pytest.mark.parametrize("code", ErrorCode)

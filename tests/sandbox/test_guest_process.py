@@ -67,6 +67,7 @@ def traitor(answer: bytes) -> Iterator[GuestProcess]:
         (reply(ReplyKind.FAILED, b"internal\nno"), "the code internal"),
         (reply(ReplyKind.FAILED, b"completed"), "the code completed"),
         (reply(ReplyKind.FAILED, b"\xff\n\xff"), "the code"),
+        (reply(ReplyKind.FAILED, b"wasm_trap\nbad\nluck"), "the kind of fault bad"),
     ],
 )
 def test_what_no_guest_process_of_ours_would_say_is_a_fault_of_the_host(
@@ -80,7 +81,7 @@ def test_what_no_guest_process_of_ours_would_say_is_a_fault_of_the_host(
 
 
 def test_a_message_is_cut_and_cannot_move_a_cursor() -> None:
-    answer = reply(ReplyKind.FAILED, b"wasm_trap\n\x1b[2J" + b"m" * 50_000)
+    answer = reply(ReplyKind.FAILED, b"wasm_trap\n\n\x1b[2J" + b"m" * 50_000)
     with traitor(answer) as guest, pytest.raises(JobError) as caught:
         guest.init(b"{}")
     assert caught.value.code is ErrorCode.WASM_TRAP

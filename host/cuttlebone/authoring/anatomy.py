@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
 from cuttlebone.sandbox.bytes_reader import BytesReader, Malformed
+from cuttlebone.sandbox.remedies import Toolchain
 
 _PRODUCERS_BYTES_MAX: Final = 64 << 10
 _NAME_BYTES_MAX: Final = 1024
@@ -13,17 +13,6 @@ _SECTIONS: Final = (
     *("custom", "types", "imports", "functions", "tables", "memories", "globals", "exports"),
     *("start", "elements", "code", "data", "data count", "tags"),
 )
-
-
-class Toolchain(StrEnum):
-    """What a module was built with, as far as it matters for a flag."""
-
-    C = "C"
-    RUST = "Rust"
-    ZIG = "Zig"
-    ASSEMBLYSCRIPT = "AssemblyScript"
-    GO = "Go"
-    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)

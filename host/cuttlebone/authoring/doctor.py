@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from cuttlebone.authoring.anatomy import Anatomy, Toolchain, read_anatomy, toolchain_of
-from cuttlebone.authoring.mending import mendings_of
+from cuttlebone.authoring.anatomy import Anatomy, read_anatomy, toolchain_of
 from cuttlebone.authoring.sample import sample_of
-from cuttlebone.errors import BlockRefused, Interrupted, JobError
+from cuttlebone.errors import BlockRefused, Fault, FaultKind, Interrupted, JobError
 from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import Block, GuestLimits, Sandbox
 from cuttlebone.sandbox.block import WASM_PAGE_BYTES
 from cuttlebone.sandbox.contract import OPTIONAL, REQUIRED, contract_faults
-from cuttlebone.sandbox.shape import ModuleShape, read_shape
+from cuttlebone.sandbox.remedies import Toolchain, remedies
+from cuttlebone.sandbox.scan import read_shape
+from cuttlebone.sandbox.shape import ModuleShape
 from cuttlebone.text import printable
 from cuttlebone_abi import Fail, Json, MalformedMessage, decode_command, dump_json
 
@@ -41,9 +42,14 @@ class BlockFinding:
     """One thing that is wrong: what, and what mends it with this toolchain."""
 
     severity: Severity
-    message: str
+    fault: Fault
     mendings: tuple[str, ...] = ()
     """One, or one for each toolchain if that is not known."""
+
+    @property
+    def message(self) -> str:
+        """What is wrong, without what to do about it."""
+        return self.fault.message
 
 
 @dataclass(slots=True)
@@ -60,16 +66,16 @@ class Examination:
         """Whether a host would run it."""
         return all(finding.severity is not Severity.ERROR for finding in self.findings)
 
-    def error(self, message: str) -> None:
+    def error(self, fault: Fault) -> None:
         """Add what a host refuses."""
-        self._add(Severity.ERROR, message)
+        self._add(Severity.ERROR, fault)
 
-    def warn(self, message: str) -> None:
+    def warn(self, fault: Fault) -> None:
         """Add what a host accepts."""
-        self._add(Severity.WARNING, message)
+        self._add(Severity.WARNING, fault)
 
-    def _add(self, severity: Severity, message: str) -> None:
-        self.findings.append(BlockFinding(severity, message, mendings_of(message, self.toolchain)))
+    def _add(self, severity: Severity, fault: Fault) -> None:
+        self.findings.append(BlockFinding(severity, fault, remedies(fault.kind, self.toolchain)))
 
 
 def examine(wasm: bytes, sandbox: Sandbox, *, trial_s_max: float = TRIAL_S_MAX) -> Examination:
@@ -107,29 +113,45 @@ def _toolchain(anatomy: Anatomy, shape: ModuleShape) -> Toolchain:
     return toolchain_of(anatomy, imports, frozenset(shape.exports))
 
 
-def _looks(anatomy: Anatomy, shape: ModuleShape) -> Iterator[str]:
+def _looks(anatomy: Anatomy, shape: ModuleShape) -> Iterator[Fault]:
     """What can be seen without running it and is no fault by itself."""
     for name in shape.exports:
         if near := _meant(name, shape.exports):
-            yield f"exports `{printable(name)}`, which no host calls; did you mean `{near}`?"
+            message = f"exports `{printable(name)}`, which no host calls; did you mean `{near}`?"
+            yield Fault(FaultKind.EXPORT_NAME, name, message)
     if command := next((name for name in _COMMAND_EXPORTS if name in shape.exports), None):
-        yield f"exports `{command}`: it was built as a program with a main function, not as a library"
-    memory = sum(memory.pages_min for memory in shape.memories) * WASM_PAGE_BYTES
-    allowed = Limits().memory_bytes
-    if memory > allowed:
-        yield (
-            f"it takes {memory} bytes of memory to start, but a job has {allowed} by default: "
-            "lower its initial memory, or raise `limits.memory_bytes` in the spec"
+        yield Fault(
+            FaultKind.PROGRAM,
+            command,
+            f"exports `{command}`: it was built as a program with a main function, not as a library",
         )
-    elif memory > STACK_BYTES_LARGE:
-        yield (
-            f"each job begins with {memory} bytes of memory: a large stack or large static data; "
-            "64 KiB of stack are enough for most blocks"
-        )
+    yield from _memory_looks(sum(memory.pages_min for memory in shape.memories) * WASM_PAGE_BYTES)
     if anatomy.debug_bytes > DEBUG_BYTES_MAX:
-        yield f"{anatomy.debug_bytes} bytes of it are debug information, which nothing here reads"
+        message = (
+            f"{anatomy.debug_bytes} bytes of it are debug information, which nothing here reads"
+        )
+        yield Fault(FaultKind.DEBUG, "", message)
     if anatomy.sections.get("code", 0) > CODE_BYTES_LARGE:
-        yield f"its code is large, {anatomy.sections['code']} bytes: build it for size"
+        message = f"its code is large, {anatomy.sections['code']} bytes: build it for size"
+        yield Fault(FaultKind.CODE, "", message)
+
+
+def _memory_looks(memory_bytes: int) -> Iterator[Fault]:
+    allowed = Limits().memory_bytes
+    if memory_bytes > allowed:
+        yield Fault(
+            FaultKind.INITIAL_MEMORY,
+            "memory",
+            f"it takes {memory_bytes} bytes of memory to start, but a job has {allowed} by default: "
+            "lower its initial memory, or raise `limits.memory_bytes` in the spec",
+        )
+    elif memory_bytes > STACK_BYTES_LARGE:
+        yield Fault(
+            FaultKind.STACK,
+            "memory",
+            f"each job begins with {memory_bytes} bytes of memory: a large stack or large static "
+            "data; 64 KiB of stack are enough for most blocks",
+        )
 
 
 def _meant(name: str, exports: Mapping[str, str]) -> str | None:
@@ -174,9 +196,10 @@ def _try_out(wasm: bytes, sandbox: Sandbox, found: Examination, trial_s_max: flo
         "wants_tokens": block.wants_tokens,
     }
     if "cf_signature" not in block.exports:
-        found.warn(
+        message = (
             "it declares no types (cf_signature), so a host cannot check inputs and results for it"
         )
+        found.warn(Fault(FaultKind.UNTYPED, "cf_signature", message))
     if block.memory_bytes_min <= Limits().memory_bytes:
         _first_command(block, sandbox, found, trial_s_max)
 
@@ -199,22 +222,29 @@ def _first_command(block: Block, sandbox: Sandbox, found: Examination, trial_s_m
         )
         found.facts["memory_bytes_used"] = guest.accounting.memory_bytes_peak
     except Interrupted:
-        found.error(
-            f"cf_init does not return within {trial_s_max:g} s on the input {shown}: an endless loop?"
-        )
-    except MalformedMessage as fault:
-        found.error(f"what cf_init returns on the input {shown} is no command: {fault}")
-    except JobError as fault:
-        message = f"on the input {shown}: {fault.message}"
-        # What was made up may be no input that it can take; a broken address is its own fault.
-        if "trapped" in fault.message or "gave up" in fault.message:
-            found.warn(f"{message}; let it answer `fail` to an input that it cannot take")
-        else:
-            found.error(message)
+        within = f"{trial_s_max:g} s on the input {shown}"
+        message = f"cf_init does not return within {within}: an endless loop?"
+        found.error(Fault(FaultKind.ENDLESS, "cf_init", message))
+    except MalformedMessage as error:
+        message = f"what cf_init returns on the input {shown} is no command: {error}"
+        found.error(Fault(FaultKind.COMMAND, "cf_init", message))
+    except JobError as error:
+        _first_job_ended(error, shown, found)
     finally:
         alarm.cancel()
         alarm.join()
         guest.close()
+
+
+def _first_job_ended(error: JobError, sample: str, found: Examination) -> None:
+    message = f"on the input {sample}: {error.message}"
+    kind = error.fault or FaultKind.HOST
+    if kind is FaultKind.TRAP:
+        # What was made up may be no input that it can take; a broken address is its own fault.
+        hint = "let it answer `fail` to an input that it cannot take"
+        found.warn(Fault(kind, "cf_init", f"{message}; {hint}"))
+    else:
+        found.error(Fault(kind, "cf_init", message))
 
 
 def _ms_since(started: float) -> float:

@@ -5,14 +5,16 @@ import threading
 from types import MappingProxyType
 from typing import Final
 
-from cuttlebone.errors import BlockRefused, Interrupted, JobError
+from cuttlebone.errors import BlockRefused, Fault, FaultKind, Interrupted, JobError
 from cuttlebone.sandbox.block import WASM_PAGE_BYTES, Block
 from cuttlebone.sandbox.contract import contract_faults
 from cuttlebone.sandbox.description import Description
 from cuttlebone.sandbox.guest import GuestLimits
 from cuttlebone.sandbox.guest_process import GuestProcess
 from cuttlebone.sandbox.instance import Instance
-from cuttlebone.sandbox.shape import ModuleShape, read_shape
+from cuttlebone.sandbox.remedies import advised
+from cuttlebone.sandbox.scan import read_shape
+from cuttlebone.sandbox.shape import ModuleShape
 from cuttlebone_abi import ABI_VERSION, ErrorCode, InvalidSignature, Signature, parse_signature
 
 PROBE_S_MAX: Final = 60.0
@@ -61,7 +63,10 @@ def _probe(guest: Instance | GuestProcess, probe_s_max: float) -> Description:
             raise BlockRefused(
                 (_never_ready(f"{PROBE_LIMITS.cpu_s} s of processor time"),)
             ) from None
-        raise BlockRefused((f"it fails before its first job: {error.message}",)) from None
+        # A trap there is none of a job, and is mended where the module gets ready.
+        kind = FaultKind.START if error.fault in (None, FaultKind.TRAP) else error.fault
+        message = f"it fails before its first job: {error.message}"
+        raise BlockRefused((advised(kind, message),)) from None
     except Interrupted:
         raise BlockRefused((_never_ready(f"{probe_s_max} s"),)) from None
     finally:
@@ -70,26 +75,26 @@ def _probe(guest: Instance | GuestProcess, probe_s_max: float) -> Description:
         guest.close()
 
 
-def _never_ready(within: str) -> str:
-    return (
+def _never_ready(within: str) -> Fault:
+    message = (
         "its start function, _initialize, cf_abi_version and cf_signature did not end "
         f"within {within}"
     )
+    return advised(FaultKind.START, message)
 
 
 def _checked(description: Description) -> tuple[int, Signature]:
     version, described = description.abi_version, description.signature
     faults = []
     if version is not None and not 1 <= version <= ABI_VERSION:
-        faults.append(
-            f"it was built for ABI version {version}, but this host speaks {ABI_VERSION}: update "
-            "the host, or build it with an older SDK"
-        )
+        message = f"it was built for ABI version {version}, but this host speaks {ABI_VERSION}"
+        faults.append(advised(FaultKind.ABI_VERSION, message))
     signature = Signature()
     try:
         signature = signature if described is None else parse_signature(described)
     except InvalidSignature as error:
-        faults.append(f"its cf_signature is wrong: {error}")
+        message = f"its cf_signature is wrong: {error}"
+        faults.append(advised(FaultKind.SIGNATURE, message, name="cf_signature"))
     if faults:
         raise BlockRefused(tuple(faults))
     return version or 1, signature

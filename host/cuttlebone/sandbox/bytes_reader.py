@@ -1,10 +1,15 @@
 """A bounded cursor over the bytes of a wasm file."""
 
+from cuttlebone.errors import FaultKind
 from cuttlebone.text import printable
 
 
 class Malformed(ValueError):
     """Bytes that are no module, or more of something than is admitted; the message says which."""
+
+    def __init__(self, message: str, kind: FaultKind = FaultKind.MALFORMED) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class BytesReader:
@@ -53,7 +58,7 @@ class BytesReader:
         """Read one u32, refusing more than `bound` of `what`."""
         value = self.uleb(32)
         if bound is not None and value > bound:
-            raise Malformed(f"{value} {what}; at most {bound} are admitted")
+            raise Malformed(f"{value} {what}; at most {bound} are admitted", FaultKind.SIZE)
         return value
 
     def take(self, count: int) -> bytes:

@@ -1,14 +1,17 @@
 """The program that compiles one module in a locked process: the content of the process is the wasm."""
 
 from enum import IntEnum
-from typing import assert_never
+from typing import Final, assert_never
 
-from cuttlebone.errors import BlockRefused
-from cuttlebone.locked_process.frames import NO_COUNTERS, Counters
+from cuttlebone.errors import BlockRefused, Fault, FaultKind
+from cuttlebone.locked_process.frames import NO_COUNTERS, BrokenFrame, Counters
 from cuttlebone.locked_process.program import RequestFailed
 from cuttlebone.sandbox.compiling import compile_module
+from cuttlebone.sandbox.remedies import advised
+from cuttlebone.text import printable
 
-_EMPTY_MODULE = b"\0asm\1\0\0\0"
+MESSAGE_CHARS_MAX: Final = 1024
+_EMPTY_MODULE: Final = b"\0asm\1\0\0\0"
 
 
 class CompileRequest(IntEnum):
@@ -17,6 +20,24 @@ class CompileRequest(IntEnum):
     COMPILE = 1
     COMPILE_METERED = 2
     """Into code that counts fuel."""
+
+
+def pack_faults(faults: tuple[Fault, ...]) -> bytes:
+    """Payload of the reply to a module that is refused: a line for each, its kind and its message."""
+    return "\n".join(f"{fault.kind} {fault.message}" for fault in faults).encode()
+
+
+def unpack_faults(payload: bytes) -> tuple[Fault, ...]:
+    """Inverse of `pack_faults`, with messages that are safe to show; raise BrokenFrame."""
+    faults = []
+    for line in payload.decode(errors="replace").split("\n"):
+        told, _, message = line.partition(" ")
+        try:
+            kind = FaultKind(told)
+        except ValueError:
+            raise BrokenFrame(f"the kind of fault {printable(told)}") from None
+        faults.append(advised(kind, printable(message, chars_max=MESSAGE_CHARS_MAX)))
+    return tuple(faults)
 
 
 def load() -> "CompileProgram":
@@ -48,7 +69,7 @@ class CompileSession:
         try:
             return compile_module(self._wasm, metered=self._metered(CompileRequest(request)))
         except BlockRefused as error:
-            raise RequestFailed("\n".join(error.faults).encode()) from None
+            raise RequestFailed(pack_faults(error.faults)) from None
 
     @property
     def counters(self) -> Counters:

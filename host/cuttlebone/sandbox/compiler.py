@@ -7,22 +7,25 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final, Self, assert_never
 
-from cuttlebone.errors import BlockRefused, Interrupted
+import structlog
+
+from cuttlebone.errors import BlockRefused, Fault, FaultKind, Interrupted
 from cuttlebone.locked_process.child import Child, ChildDied
 from cuttlebone.locked_process.fork_server import ForkServer
-from cuttlebone.locked_process.frames import ReplyKind
+from cuttlebone.locked_process.frames import BrokenFrame, ReplyKind
 from cuttlebone.locked_process.lockdown import ProcessLimits
 from cuttlebone.locked_process.sealed_file import sealed_file
 from cuttlebone.locked_process.spawn_request import SpawnRequest
 from cuttlebone.sandbox import compile_program
 from cuttlebone.sandbox.artefact import Artefact
 from cuttlebone.sandbox.cache import ArtefactCache
-from cuttlebone.sandbox.compile_program import CompileRequest
+from cuttlebone.sandbox.compile_program import MESSAGE_CHARS_MAX, CompileRequest, unpack_faults
 from cuttlebone.sandbox.compiling import compile_module
 from cuttlebone.sandbox.engine import RESERVED_BYTES, settings_digest
 from cuttlebone.sandbox.guest import MEBIBYTE
+from cuttlebone.sandbox.remedies import advised
 from cuttlebone.text import printable
 
 ARTEFACT_BYTES_MAX: Final = 256 * MEBIBYTE
@@ -30,6 +33,8 @@ KEPT_BYTES_MAX: Final = 256 * MEBIBYTE
 KEPT_MAX: Final = 64
 """Compiled modules kept in memory; each may hold a descriptor."""
 _POLL_S: Final = 0.02
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +121,32 @@ def _ask_for_code(
             if stopped():
                 raise Interrupted("compiling") from None
             too_long = watch.expired or death.signal_number == signal.SIGXCPU
-            raise BlockRefused((_too_much(limits, death, too_long=too_long),)) from None
-    if reply.kind is ReplyKind.DONE:
-        return reply.payload
-    text = reply.payload.decode(errors="replace")
-    raise BlockRefused(tuple(printable(line, chars_max=1024) for line in text.splitlines()))
+            fault = _too_long(limits) if too_long else _too_large(limits, str(death))
+            raise BlockRefused((fault,)) from None
+    match reply.kind:
+        case ReplyKind.DONE:
+            return reply.payload
+        case ReplyKind.FAILED:
+            raise BlockRefused(_faults(reply.payload))
+        case ReplyKind.OUT_OF_MEMORY:
+            raise BlockRefused((_too_large(limits, "it ran out of memory"),))
+        case ReplyKind.FAULT:
+            text = printable(reply.payload.decode(errors="replace"), chars_max=MESSAGE_CHARS_MAX)
+            raise BlockRefused((_own_fault(text),))
+        case _:
+            assert_never(reply.kind)
+
+
+def _faults(payload: bytes) -> tuple[Fault, ...]:
+    try:
+        return unpack_faults(payload)
+    except BrokenFrame as error:
+        return (_own_fault(f"it reported {error}"),)
+
+
+def _own_fault(what: str) -> Fault:
+    _log.error("a process that compiles failed", how=what)
+    return advised(FaultKind.HOST, f"compiling it failed: {what}")
 
 
 class _Watch:
@@ -150,13 +176,14 @@ class _Watch:
                 return
 
 
-def _too_much(limits: CompileLimits, death: ChildDied, *, too_long: bool) -> str:
-    if too_long:
-        return (
-            f"compiling it takes more than {limits.cpu_s} s of processor time; "
-            "split its largest functions"
-        )
-    return (
-        f"compiling it failed ({death}): most likely it needs more than {limits.data_bytes} bytes "
-        "of memory; split its largest functions"
+def _too_long(limits: CompileLimits) -> Fault:
+    message = f"compiling it takes more than {limits.cpu_s} s of processor time"
+    return advised(FaultKind.COMPILE_COST, message)
+
+
+def _too_large(limits: CompileLimits, how: str) -> Fault:
+    message = (
+        f"compiling it failed ({how}): most likely it needs more than {limits.data_bytes} bytes "
+        "of memory"
     )
+    return advised(FaultKind.COMPILE_COST, message)

@@ -4,26 +4,32 @@ from typing import Final
 
 import wasmtime
 
-from cuttlebone.errors import BlockRefused
+from cuttlebone.errors import BlockRefused, Fault, FaultKind
 from cuttlebone.sandbox.engine import new_engine
+from cuttlebone.sandbox.remedies import advised
 from cuttlebone.text import printable
 
-_OFF_FEATURES: Final = {
-    "SIMD support is not enabled": (
-        "it uses SIMD, which is off; build without -msimd128 (C) or +simd128 (Rust)"
+# wasmtime says what it refuses in English alone. The first sign that is found counts.
+_SIGNS: Final = (
+    ("SIMD support is not enabled", FaultKind.SIMD, "it uses SIMD, which is off"),
+    ("relaxed SIMD", FaultKind.RELAXED_SIMD, "it uses relaxed SIMD, which is off"),
+    (
+        "threads support is not enabled",
+        FaultKind.THREADS,
+        "it uses atomics or shared memory, which are off",
     ),
-    "relaxed SIMD": "it uses relaxed SIMD, which is off; build without +relaxed-simd",
-    "threads support is not enabled": (
-        "it uses atomics or shared memory, which are off; build without -pthread and +atomics"
+    ("exceptions", FaultKind.EXCEPTIONS, "it uses exceptions, which are off"),
+    ("tail calls", FaultKind.TAIL_CALLS, "it uses tail calls, which are off"),
+    ("memory64", FaultKind.MEMORY64, "it uses memory64, which is off"),
+    ("multi-memory", FaultKind.MULTI_MEMORY, "it has several memories"),
+    ("gc", FaultKind.OTHER_PROPOSAL, "it uses garbage-collected types, which are off"),
+    (
+        "function references",
+        FaultKind.OTHER_PROPOSAL,
+        "it uses typed function references, which are off",
     ),
-    "exceptions": "it uses exceptions, which are off; build with -fno-exceptions or panic=abort",
-    "tail calls": "it uses tail calls, which are off; build without +tail-call",
-    "memory64": "it uses memory64, which is off; compile for wasm32",
-    "multi-memory": "it has several memories; build without multi-memory",
-    "gc": "it uses garbage-collected types, which are off",
-    "function references": "it uses typed function references, which are off",
-    "wide arithmetic": "it uses wide arithmetic, which is off; build without +wide-arithmetic",
-}
+    ("wide arithmetic", FaultKind.WIDE_ARITHMETIC, "it uses wide arithmetic, which is off"),
+)
 
 
 def compile_module(wasm: bytes, *, metered: bool) -> bytes:
@@ -43,9 +49,10 @@ def compile_module(wasm: bytes, *, metered: bool) -> bytes:
         engine.close()
 
 
-def _validation_fault(text: str) -> str:
-    for sign, fault in _OFF_FEATURES.items():
+def _validation_fault(text: str) -> Fault:
+    for sign, kind, message in _SIGNS:
         if sign in text:
-            return fault
+            return advised(kind, message)
     detail = printable(" ".join(text.split()).removeprefix("failed to parse WebAssembly module "))
-    return f"not a valid module: {detail.removeprefix('Caused by: ')}"
+    message = f"not a valid module: {detail.removeprefix('Caused by: ')}"
+    return advised(FaultKind.INVALID, message)

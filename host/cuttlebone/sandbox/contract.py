@@ -6,6 +6,8 @@ attempt and not one for each fault.
 
 from typing import Final
 
+from cuttlebone.errors import Fault, FaultKind
+from cuttlebone.sandbox.remedies import advised
 from cuttlebone.sandbox.shape import Import, MemoryShape, ModuleShape
 from cuttlebone.text import printable
 
@@ -25,34 +27,22 @@ OPTIONAL: Final = {
     "_initialize": "() -> ()",
 }
 
-_NO_SYSTEM: Final = (
-    "a guest has no operating system: compile for wasm32-unknown-unknown (Rust) or "
-    "wasm32-freestanding (C, Zig), without a main function"
-)
-_NO_BINDGEN: Final = (
-    "build without wasm-bindgen (a dependency may switch it on: `cargo tree -i wasm-bindgen`)"
-)
-_TINYGO: Final = "compile with TinyGo, -target=wasm-unknown"
-_REMEDIES: Final = {
-    ("env", "abort"): "AssemblyScript: compile with --use abort=",
-    ("env", "seed"): "AssemblyScript: compile with --use seed=, or do without Math.random",
-    ("env", "trace"): "AssemblyScript: compile with --use trace=, or do without trace()",
-    ("env", "*"): (
-        "the linker left it undefined: define it or remove its use, and link without "
-        "--allow-undefined"
-    ),
-    ("wasi_snapshot_preview1", "*"): _NO_SYSTEM,
-    ("wasi_unstable", "*"): _NO_SYSTEM,
-    ("__wbindgen_placeholder__", "*"): _NO_BINDGEN,
-    ("__wbindgen_externref_xform__", "*"): _NO_BINDGEN,
-    ("wbg", "*"): _NO_BINDGEN,
-    ("go", "*"): _TINYGO,
-    ("gojs", "*"): _TINYGO,
+_IMPORT_KINDS: Final = {
+    ("env", "abort"): FaultKind.IMPORT_ASSEMBLYSCRIPT,
+    ("env", "seed"): FaultKind.IMPORT_ASSEMBLYSCRIPT,
+    ("env", "trace"): FaultKind.IMPORT_ASSEMBLYSCRIPT,
+    ("wasi_snapshot_preview1", "*"): FaultKind.IMPORT_WASI,
+    ("wasi_unstable", "*"): FaultKind.IMPORT_WASI,
+    ("__wbindgen_placeholder__", "*"): FaultKind.IMPORT_BINDGEN,
+    ("__wbindgen_externref_xform__", "*"): FaultKind.IMPORT_BINDGEN,
+    ("wbg", "*"): FaultKind.IMPORT_BINDGEN,
+    ("go", "*"): FaultKind.IMPORT_GO,
+    ("gojs", "*"): FaultKind.IMPORT_GO,
 }
-"""What to change for an import of a module and name; `*` is every other name of that module."""
+"""What makes an import of a module and name; `*` is every other name of that module."""
 
 
-def contract_faults(shape: ModuleShape) -> list[str]:
+def contract_faults(shape: ModuleShape) -> list[Fault]:
     """Everything in which the module breaks the ABI, in the order imports, memories, exports."""
     faults = [_import_fault(item) for item in shape.imports]
     for memory in shape.memories:
@@ -61,40 +51,44 @@ def contract_faults(shape: ModuleShape) -> list[str]:
     return faults
 
 
-def _import_fault(item: Import) -> str:
-    name = printable(f"{item.module}.{item.name}")
-    return f"imports the {item.kind} `{name}`, but a block has no imports: {_remedy(item)}"
+def _import_fault(item: Import) -> Fault:
+    name = f"{item.module}.{item.name}"
+    message = f"imports the {item.kind} `{printable(name)}`, but a block has no imports"
+    return advised(_import_kind(item), message, name=name)
 
 
-def _remedy(item: Import) -> str:
-    if item.kind == "memory":
-        return "do not build with threads or --import-memory (AssemblyScript: --importMemory)"
-    if item.kind == "table":
-        return "link without --import-table"
-    if found := _REMEDIES.get((item.module, item.name)) or _REMEDIES.get((item.module, "*")):
-        return found
-    return "remove whatever declares it"
+def _import_kind(item: Import) -> FaultKind:
+    match item.kind:
+        case "memory":
+            return FaultKind.IMPORT_MEMORY
+        case "table":
+            return FaultKind.IMPORT_TABLE
+        case _:
+            exact = _IMPORT_KINDS.get((item.module, item.name))
+            return exact or _IMPORT_KINDS.get((item.module, "*"), FaultKind.IMPORT)
 
 
-def _memory_faults(memory: MemoryShape) -> list[str]:
+def _memory_faults(memory: MemoryShape) -> list[Fault]:
     faults = []
     if memory.wide:
-        faults.append("its memory is 64-bit; compile for wasm32, without memory64")
+        faults.append(advised(FaultKind.MEMORY64, "its memory is 64-bit"))
     if memory.shared:
-        faults.append(
-            "its memory is shared; build without threads (-pthread, --shared-memory, +atomics)"
-        )
+        faults.append(advised(FaultKind.THREADS, "its memory is shared"))
     if memory.custom_page:
-        faults.append("its memory has its own page size; build without custom-page-sizes")
+        faults.append(advised(FaultKind.PAGE_SIZE, "its memory has its own page size"))
     return faults
 
 
-def _export_faults(shape: ModuleShape) -> list[str]:
+def _export_faults(shape: ModuleShape) -> list[Fault]:
     faults = []
     for name, wanted in (REQUIRED | OPTIONAL).items():
         found = shape.exports.get(name)
         if found is None and name in REQUIRED:
-            faults.append(f"does not export `{name}`, which must be {wanted}")
+            is_memory = name == "memory"
+            kind = FaultKind.MEMORY_NOT_EXPORTED if is_memory else FaultKind.EXPORT_MISSING
+            message = f"does not export `{name}`, which must be {wanted}"
+            faults.append(advised(kind, message, name=name))
         elif found is not None and found != wanted:
-            faults.append(f"exports `{name}` as {found}, but it must be {wanted}")
+            message = f"exports `{name}` as {found}, but it must be {wanted}"
+            faults.append(advised(FaultKind.EXPORT_TYPE, message, name=name))
     return faults

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from struct import Struct
 from typing import Final
 
-from cuttlebone.errors import JobError
+from cuttlebone.errors import FaultKind, JobError
 from cuttlebone.locked_process.frames import BrokenFrame, Counters
 from cuttlebone.sandbox.description import Description
 from cuttlebone.sandbox.guest import GuestAccounting, GuestLimits
@@ -50,15 +50,20 @@ def unpack_description(payload: bytes) -> Description:
 
 def pack_job_error(error: JobError) -> bytes:
     """Payload of a reply that says why the guest cannot go on."""
-    return f"{error.code}\n{error.message}".encode()
+    return f"{error.code}\n{error.fault or ''}\n{error.message}".encode()
 
 
 def unpack_job_error(payload: bytes) -> JobError:
     """Inverse of `pack_job_error`, with a message that is safe to show; raise BrokenFrame."""
-    code, _, message = payload.decode(errors="replace").partition("\n")
+    code, _, rest = payload.decode(errors="replace").partition("\n")
     if code not in _CODES:
         raise BrokenFrame(f"the code {printable(code)}")
-    return JobError(ErrorCode(code), printable(message, chars_max=MESSAGE_CHARS_MAX))
+    kind, _, message = rest.partition("\n")
+    try:
+        fault = FaultKind(kind) if kind else None
+    except ValueError:
+        raise BrokenFrame(f"the kind of fault {printable(kind)}") from None
+    return JobError(ErrorCode(code), printable(message, chars_max=MESSAGE_CHARS_MAX), fault=fault)
 
 
 def pack_counters(used: GuestAccounting) -> Counters:

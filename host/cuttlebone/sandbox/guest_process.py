@@ -8,7 +8,7 @@ from typing import Final, assert_never
 
 import structlog
 
-from cuttlebone.errors import Interrupted, JobError
+from cuttlebone.errors import FaultKind, Interrupted, JobError
 from cuttlebone.locked_process.child import Child, ChildDied
 from cuttlebone.locked_process.frames import NO_COUNTERS, BrokenFrame, ReplyKind
 from cuttlebone.locked_process.spawn_request import SpawnRequest
@@ -120,6 +120,7 @@ class GuestProcess:
             return JobError(
                 ErrorCode.TIMEOUT,
                 f"the guest spent cpu_s of {self._limits.cpu_s} seconds of processor time",
+                fault=FaultKind.ENDLESS,
             )
         return self._violation(str(death))
 
@@ -133,4 +134,5 @@ class GuestProcess:
         """Log loudly: wasm itself cannot do this, so somebody should look."""
         self._child.kill()
         _log.error("a guest process ended in a way that wasm cannot cause", how=what)
-        return JobError(ErrorCode.INTERNAL, f"the process of the guest failed: {what}")
+        message = f"the process of the guest failed: {what}"
+        return JobError(ErrorCode.INTERNAL, message, fault=FaultKind.HOST)

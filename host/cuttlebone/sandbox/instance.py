@@ -10,7 +10,7 @@ from typing import Final
 
 import wasmtime
 
-from cuttlebone.errors import Interrupted, JobError
+from cuttlebone.errors import FaultKind, Interrupted, JobError
 from cuttlebone.sandbox.calls import Calls, NativeCalls, WasmFunction
 from cuttlebone.sandbox.description import Description
 from cuttlebone.sandbox.engine import TABLE_ELEMENTS_MAX, new_engine
@@ -24,8 +24,10 @@ SIGNATURE_BYTES_MAX: Final = 64 << 10
 _STOP: Final = 1
 
 
-def checked_range(address: int, length: int, memory_bytes: int, what: str) -> None:
-    """Refuse a range that is not inside the memory; both numbers count as u32.
+def checked_range(
+    address: int, length: int, memory_bytes: int, what: str, fault: FaultKind
+) -> None:
+    """Refuse, as `fault`, a range that is not inside the memory; both numbers count as u32.
 
     Python's integers do not wrap, so the one comparison covers every negative and wrapping pair.
     """
@@ -34,7 +36,13 @@ def checked_range(address: int, length: int, memory_bytes: int, what: str) -> No
             ErrorCode.WASM_TRAP,
             f"{what} lies outside the guest's memory: address {address}, {length} bytes, "
             f"but the memory has {memory_bytes}",
+            fault=fault,
         )
+
+
+def _missing(what: str) -> JobError:
+    message = f"the module exports no {what}"
+    return JobError(ErrorCode.WASM_TRAP, message, fault=FaultKind.EXPORT_MISSING)
 
 
 class Instance:
@@ -140,7 +148,7 @@ class Instance:
         except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
             raise job_error(error, "instantiation", self._limits, self._memory_bytes()) from None
         except KeyError:
-            raise JobError(ErrorCode.WASM_TRAP, "the module exports no memory") from None
+            raise _missing("memory") from None
         finally:
             self._guest_ns += perf_counter_ns() - began
         if initialize := self._calls.function("_initialize", 0):
@@ -158,9 +166,8 @@ class Instance:
         command = self._described(name, result, "command_bytes", self._limits.command_bytes)
         if not command:
             null = ", at the null pointer" if result == 0 else ""
-            raise JobError(
-                ErrorCode.WASM_TRAP, f"{name} returned a descriptor of an empty command{null}"
-            )
+            message = f"{name} returned a descriptor of an empty command{null}"
+            raise JobError(ErrorCode.WASM_TRAP, message, fault=FaultKind.DESCRIPTOR)
         return command
 
     def _words_after(self, error: JobError) -> bytes:
@@ -202,16 +209,20 @@ class Instance:
                 ErrorCode.WASM_TRAP,
                 f"cf_alloc returned the null pointer for {size} bytes: the guest's allocator is "
                 f"out of memory ({memory_bytes} of {self._limits.memory_bytes} bytes are taken)",
+                fault=FaultKind.ALLOCATOR,
             )
-        checked_range(address, size, memory_bytes, "the buffer that cf_alloc returned")
+        what = "the buffer that cf_alloc returned"
+        checked_range(address, size, memory_bytes, what, FaultKind.ALLOCATOR)
         self._buffer, self._buffer_bytes = address, size
 
     def _described(self, name: str, descriptor: int, limit: str, bytes_max: int) -> bytes:
         calls = self._live()
         memory_bytes = calls.memory_bytes()
-        checked_range(descriptor, 8, memory_bytes, f"the descriptor that {name} returned")
+        what = f"the descriptor that {name} returned"
+        checked_range(descriptor, 8, memory_bytes, what, FaultKind.DESCRIPTOR)
         address, length = _DESCRIPTOR.unpack(calls.read(descriptor, 8))
-        checked_range(address, length, memory_bytes, f"the payload that {name} returned")
+        what = f"the payload that {name} returned"
+        checked_range(address, length, memory_bytes, what, FaultKind.DESCRIPTOR)
         if length > bytes_max:
             what = f"{name} returned {length} bytes, but at most {bytes_max} may be"
             raise exceeded(limit, what, stated=limit == "command_bytes")
@@ -229,7 +240,7 @@ class Instance:
     def _bind(self, name: str, arity: int) -> WasmFunction:
         function = self._live().function(name, arity)
         if function is None:
-            raise JobError(ErrorCode.WASM_TRAP, f"the module exports no function {name}")
+            raise _missing(f"function {name}")
         return function
 
     def _live(self) -> Calls:

@@ -5,7 +5,7 @@ from typing import Final
 import wasmtime
 from wasmtime import TrapCode
 
-from cuttlebone.errors import Interrupted, JobError
+from cuttlebone.errors import FaultKind, Interrupted, JobError
 from cuttlebone.sandbox.block import WASM_PAGE_BYTES
 from cuttlebone.sandbox.guest import GuestLimits
 from cuttlebone.text import printable
@@ -50,20 +50,22 @@ def job_error(
             return exceeded("stack_bytes", what)
         case TrapCode.UNREACHABLE if memory + WASM_PAGE_BYTES > limits.memory_bytes:
             what = f"{limits.memory_bytes} are used up, and the guest gave up in {during}{_where(error)}"
-            return exceeded("memory_bytes", what)
+            return exceeded("memory_bytes", what, fault=FaultKind.TRAP)
         case code:
             meaning = _MEANINGS.get(code) if code is not None else None
             text = meaning or printable(error.message.splitlines()[-1])
             message = f"the guest trapped in {during}{_where(error)}: {text}"
             if code is TrapCode.UNREACHABLE:
                 message += f" (it had {memory} of {limits.memory_bytes} bytes of memory)"
-            return JobError(ErrorCode.WASM_TRAP, message)
+            return JobError(ErrorCode.WASM_TRAP, message, fault=FaultKind.TRAP)
 
 
-def exceeded(limit: str, what: str, *, stated: bool = True) -> JobError:
+def exceeded(
+    limit: str, what: str, *, stated: bool = True, fault: FaultKind = FaultKind.LIMIT
+) -> JobError:
     """The end of a job that went over `limit`; `stated` if a spec can raise it."""
     remedy = f"; raise `limits.{limit}` in the spec if the block needs more" if stated else ""
-    return JobError(ErrorCode.LIMIT_EXCEEDED, f"{limit}: {what}{remedy}")
+    return JobError(ErrorCode.LIMIT_EXCEEDED, f"{limit}: {what}{remedy}", fault=fault)
 
 
 def _instantiation_error(
@@ -74,7 +76,8 @@ def _instantiation_error(
         return exceeded(
             "memory_bytes", f"{limits.memory_bytes} are less than the module's smallest memory"
         )
-    return JobError(ErrorCode.WASM_TRAP, f"the guest could not be run, in {during}: {text}")
+    message = f"the guest could not be run, in {during}: {text}"
+    return JobError(ErrorCode.WASM_TRAP, message, fault=FaultKind.START)
 
 
 def _where(trap: wasmtime.Trap) -> str:

@@ -164,8 +164,8 @@ class BlockRegistry:
         except BlockRefused as error:
             raise CallerError(
                 ProblemCode.BLOCK_REFUSED,
-                f"this is no usable block: {'; '.join(error.faults)}",
-                faults=tuple(FieldFault("", fault) for fault in error.faults),
+                f"this is no usable block: {error}",
+                faults=tuple(FieldFault("", str(fault)) for fault in error.faults),
             ) from None
 
 

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final, TypeAlias
 
-from cuttlebone.errors import BlockRefused, Interrupted
+from cuttlebone.errors import BlockRefused, Fault, FaultKind, Interrupted
 from cuttlebone.sandbox import Block, GuestAccounting, GuestLimits, Layer
 from cuttlebone_abi import Json, Signature, dump_json, load_json
 
@@ -110,7 +110,8 @@ class ScriptedSandbox:
         """Admit the name of a known script."""
         name = wasm.decode(errors="replace").strip()
         if name not in self._scripts:
-            raise BlockRefused((f"no script is named {name!r}",))
+            fault = Fault(FaultKind.NOT_WASM, name, f"no script is named {name!r}")
+            raise BlockRefused((fault,))
         digest = f"sha256:{hashlib.sha256(wasm).hexdigest()}"
         self._names[digest] = name
         return Block(
