@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails, from_json, to_json
 from cuttlebone_abi.commands import Command
 from cuttlebone_abi.envelope import Envelope
 from cuttlebone_abi.events import Event
+from cuttlebone_abi.faults import requirement
 from cuttlebone_abi.scalars import Json
 
 JSON_DEPTH_MAX: Final = 128
@@ -124,29 +125,19 @@ def _decode(adapter: TypeAdapter[T], data: bytes, bytes_max: int | None, depth_m
 
 def _malformed(fault: ErrorDetails, value: Json) -> MalformedMessage:
     place = _place(fault["loc"], value)
-    context = fault.get("ctx", {})
     match fault["type"]:
         case "union_tag_invalid" | "union_tag_not_found":
+            context = fault["ctx"]
             tag = context["discriminator"].strip("'")
             return MalformedMessage(
                 json_path((*place, tag)), _tag_fault(fault["input"], tag, context)
             )
-        case "value_error":
-            reason = fault["msg"].removeprefix("Value error, ")
         case "missing":
-            reason = "this field is required and missing"
+            reason = f"this field {requirement(fault)}"
         case "extra_forbidden":
             reason = "there is no such field"
-        case "model_attributes_type" | "model_type" | "dict_type":
-            reason = "should be an object"
-        case "tuple_type":
-            reason = "should be an array"
-        case "too_long":
-            reason = (
-                f"has {context['actual_length']} elements, but may have {context['max_length']}"
-            )
         case _:
-            reason = fault["msg"].replace("Input should", "should")
+            reason = requirement(fault)
     return MalformedMessage(json_path(place), reason)
 
 

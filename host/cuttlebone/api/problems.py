@@ -21,6 +21,7 @@ from cuttlebone.errors import (
 from cuttlebone.http_types import FieldProblem, Problem
 from cuttlebone.text import printable
 from cuttlebone_abi import dump_json
+from cuttlebone_abi.faults import requirement
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -148,7 +149,7 @@ def _parameters(error: RequestValidationError) -> str:
     """Say of each parameter that is wrong where it stands, its name, and why it is wrong."""
     return "; ".join(
         f"`{printable(str(fault['loc'][-1]))}` in the {fault['loc'][0]}: "
-        f"{fault['msg'].replace('Input should', 'should')}, "
+        f"{requirement(fault)}, "
         f"but is {printable(repr(fault['input']), chars_max=80)}"
         for fault in error.errors()
     )

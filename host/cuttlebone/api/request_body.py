@@ -1,7 +1,6 @@
 """Request bodies: received within their limits, parsed exactly, checked with a pointer to each fault."""
 
 import asyncio
-import re
 from collections.abc import AsyncIterator
 from typing import Final, TypeVar
 
@@ -18,11 +17,9 @@ from cuttlebone.text import printable
 from cuttlebone.text.json_values import pointer
 from cuttlebone.text.suggestions import suggestion
 from cuttlebone_abi import MalformedMessage, load_json
+from cuttlebone_abi.faults import requirement
 
 _MEDIA_TYPE: Final = "application/json"
-
-_SUBJECT: Final = re.compile("^(Input|String|Dictionary) should")
-"""The pointer says already what it is that should."""
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -97,11 +94,9 @@ def _fault(model: type[BaseModel], fault: ErrorDetails) -> FieldFault:
         case "extra_forbidden":
             message = f"unknown key{_suggestion(model, location)}"
         case "missing":
-            message = "this key is required and missing"
-        case "model_type" | "dict_type":
-            message = "should be an object"
+            message = f"this key {requirement(fault)}"
         case _:
-            message = _SUBJECT.sub("should", fault["msg"])
+            message = requirement(fault)
     return FieldFault(printable(pointer(location)), message)
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.job.job import Job
 from cuttlebone.job.journal import JournalEntry, digest
 from cuttlebone.job_options import Limits, Recording
-from cuttlebone_abi import Envelope, JobStatus, Json, MalformedMessage, load_json
+from cuttlebone.text.shape_faults import reason_of
+from cuttlebone_abi import Envelope, JobStatus, Json, MalformedMessage, json_path, load_json
 
 _DOCUMENT = ConfigDict(frozen=True, extra="forbid")
 
@@ -80,11 +81,11 @@ def read_recorded_job(data: bytes, source: str) -> RecordedJob:
         recorded = RecordedJob.model_validate(load_json(data))
     except MalformedMessage as error:
         raise OperatorError(f"{source}: {error.reason}; was it cut?") from None
-    except ValueError as error:
-        reason = str(error).splitlines()
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
         raise OperatorError(
             f"{source} is no recorded job (`cuttlebone job export` writes one): "
-            f"{' '.join(line.strip() for line in reason[:3])}"
+            f"{json_path(fault['loc'])}: {reason_of(fault)}"
         ) from None
     _check(recorded, source)
     return recorded

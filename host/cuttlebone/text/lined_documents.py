@@ -15,6 +15,7 @@ from cuttlebone.text.suggestions import suggestion
 from cuttlebone.text.yaml_core import value_of
 from cuttlebone.text.yaml_nodes import Mapping, Node, Scalar, Sequence, compose
 from cuttlebone_abi import json_path
+from cuttlebone_abi.faults import requirement
 
 Location: TypeAlias = tuple[int | str, ...]
 """Keys and indices that lead to a value, as pydantic gives them."""
@@ -61,10 +62,10 @@ def explain(fault: ErrorDetails, model: type[BaseModel]) -> str:
         case "extra_forbidden":
             return f"unknown key `{name}`{_suggestion(location, model)}"
         case "missing":
-            return f"the key `{name}` is required and missing"
+            return f"the key `{name}` {requirement(fault)}"
         case _:
-            reason = fault["msg"].replace("Input should", "should")
-            return f"`{name}`: {subject}{reason}, but is {printable(repr(fault['input']), chars_max=80)}"
+            value = printable(repr(fault["input"]), chars_max=80)
+            return f"`{name}`: {subject}{requirement(fault)}, but is {value}"
 
 
 def _says_something(line: str) -> bool:
