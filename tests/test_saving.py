@@ -1,10 +1,10 @@
-"""Saving: the whole file or the old one, with the mode that was asked for."""
+"""Saving: the whole file, the old one or none, with the mode that was asked for."""
 
 from pathlib import Path
 
 import pytest
 
-from cuttlebone.saving import save
+from cuttlebone.saving import UNFINISHED, give_name, save, save_first, unnamed
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644])
@@ -31,3 +31,29 @@ def test_a_file_that_cannot_be_replaced_leaves_nothing_over(tmp_path: Path) -> N
     with pytest.raises(IsADirectoryError):
         save(taken, b"new", mode=0o600)
     assert list(tmp_path.iterdir()) == [taken]
+
+
+def test_of_several_that_save_first_one_is_told_so_and_its_file_stays(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    assert save_first(path, b"one")
+    assert not save_first(path, b"two")
+    assert path.read_bytes() == b"one"
+    assert path.stat().st_mode & 0o077 == 0
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_without_a_name_is_gone_after_the_body(tmp_path: Path) -> None:
+    with unnamed(tmp_path) as file:
+        file.write(b"half")
+        [left] = tmp_path.iterdir()
+        assert left.suffix == UNFINISHED
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_given_a_name_is_whole_under_it(tmp_path: Path) -> None:
+    path = tmp_path / "block"
+    with unnamed(tmp_path) as file:
+        file.write(b"all")
+        give_name(file, path)
+    assert path.read_bytes() == b"all"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,9 +1,13 @@
-"""Files written anew under their names, so that nobody ever sees half of one."""
+"""Files written under another name first, so that nobody ever sees half of one."""
 
 import os
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Final
+
+UNFINISHED: Final = ".part"
 
 
 def save(path: Path, data: bytes, *, mode: int) -> None:
@@ -11,18 +15,51 @@ def save(path: Path, data: bytes, *, mode: int) -> None:
 
     Once this returns, the new one outlives a loss of power. Raises OSError, with nothing left over.
     """
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    with unnamed(path.parent) as file:
+        file.write(data)
+        os.fchmod(file.fileno(), mode)
+        give_name(file, path)
+
+
+def save_first(path: Path, data: bytes) -> bool:
+    """Write a file, for its owner alone, if there is none; tell whether it was this one.
+
+    Of several processes that do so at once exactly one is told so, and all find its file. As durable
+    as `save`; raises OSError.
+    """
+    with unnamed(path.parent) as file:
+        file.write(data)
+        _sync(file)
+        try:
+            os.link(file.name, path)
+        except FileExistsError:
+            return False
+        sync_folder(path.parent)
+    return True
+
+
+@contextmanager
+def unnamed(folder: Path) -> Iterator[IO[bytes]]:
+    """Open a file for the body to write, which is gone afterwards unless `give_name` was called.
+
+    Only a process that dies leaves it behind, under a name that ends in `UNFINISHED`. Raises OSError.
+    """
+    file = tempfile.NamedTemporaryFile(dir=folder, suffix=UNFINISHED, delete=False)  # noqa: SIM115  # closed below, also when it cannot be written
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
+        yield file
+    finally:
         with suppress(OSError):
-            Path(name).unlink()
-        raise
+            file.close()
+        Path(file.name).unlink(missing_ok=True)
+
+
+def give_name(file: IO[bytes], path: Path) -> None:
+    """Put what was written in place of the file at `path`, in the same folder, to outlive a loss of power.
+
+    Raises OSError.
+    """
+    _sync(file)
+    Path(file.name).replace(path)
     sync_folder(path.parent)
 
 
@@ -33,3 +70,8 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _sync(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())

@@ -66,6 +66,17 @@ def test_yaml_is_read_as_version_1_2(tmp_path: Path) -> None:
         ("time_ms: 1000", "time_ms: 1.0", ":9: `limits.time_ms`: should be a valid integer"),
         ("time_ms: 1000", "time_ms: true", ":9: `limits.time_ms`: should be a valid integer"),
         ("name: summarize", "name: Sum Up", ":1: `name` is 'Sum Up', but may have only"),
+        (
+            "{temperature: 0,",
+            "{top_p: 2,",
+            ":8: `infer.top_p`: should be above 0 and at most 1, but is 2",
+        ),
+        (
+            "{temperature: 0,",
+            "{top_k: 1.5,",
+            ":8: `infer.top_k`: should be a whole number, at least 1",
+        ),
+        ("{temperature: 0,", "{temperature: -1,", ":8: `infer.temperature`: should be at least 0"),
         ("name: summarize", "name: 7", ":1: `name`: should be a valid string"),
         ("model: smollm2", "model: [smollm2", ": line 5, column 13: expected ',' or ']'"),
         ("[./docs,", "[1,", ":6: `capabilities.read[0]`: should be a valid string"),

@@ -17,12 +17,16 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How tokens are chosen, in the terms of llama.cpp; None switches a filter off."""
+    """How tokens are chosen, in the terms of llama.cpp; None switches a filter off.
+
+    `sampling_bounds` has the range of each number.
+    """
 
     temperature: float = 0.0
     """0 takes the likeliest token, always."""
     top_p: float | None = None
-    top_k: int | None = None
+    top_k: float | None = None
+    """Whole, as `seed` is."""
     min_p: float | None = None
     repeat_penalty: float | None = None
     seed: int = 0

@@ -6,6 +6,7 @@ from typing import Final
 
 from cuttlebone.errors import CommandError
 from cuttlebone.generation.request import GenerationRequest, Turn
+from cuttlebone.generation.sampling_bounds import sampling_faults
 from cuttlebone.inference.chat import ChatTemplate, Part
 from cuttlebone.inference.model import CompiledConstraint, Model, Token
 from cuttlebone_abi import ErrorCode
@@ -118,38 +119,15 @@ class PromptMaker:
 
 def check_numbers(request: GenerationRequest) -> None:
     """Raise CommandError (invalid_argument) for numbers that make no sense, before any work."""
-    sampling = request.sampling
     faults = [
         message
         for fails, message in (
             ((request.turns is None) == (request.raw_prompt is None), "give turns or a raw prompt"),
             (request.turns == (), "a conversation needs at least one message"),
             (request.max_tokens < 1, f"max_tokens is {request.max_tokens}; at least 1 is needed"),
-            (
-                not 0 <= sampling.temperature <= 100,
-                f"temperature is {sampling.temperature}; 0 to 100 make sense",
-            ),
-            (
-                sampling.top_p is not None and not 0 < sampling.top_p <= 1,
-                f"top_p is {sampling.top_p}; it must be above 0 and at most 1",
-            ),
-            (
-                sampling.top_k is not None
-                and not (1 <= sampling.top_k < 1 << 31 and sampling.top_k == int(sampling.top_k)),
-                f"top_k is {sampling.top_k}; it must be a whole number, at least 1",
-            ),
-            (
-                sampling.min_p is not None and not 0 <= sampling.min_p <= 1,
-                f"min_p is {sampling.min_p}; it must be 0 to 1",
-            ),
-            (
-                sampling.repeat_penalty is not None and not 0 < sampling.repeat_penalty <= 100,
-                f"repeat_penalty is {sampling.repeat_penalty}; it must be above 0, at most 100",
-            ),
-            (not 0 <= sampling.seed < 1 << 32, f"seed is {sampling.seed}; it must fit 32 bits"),
             ("" in request.stop, "a stop string must not be empty"),
         )
         if fails
-    ]
+    ] + sampling_faults(request.sampling)
     if faults:
         raise CommandError(ErrorCode.INVALID_ARGUMENT, "; ".join(faults))

@@ -9,11 +9,12 @@ import hmac
 import os
 import secrets
 import stat
-import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from cuttlebone.errors import OperatorError
+from cuttlebone.saving import save, save_first
 
 _KEY_BYTES: Final = 32
 _TAG_BYTES: Final = 32
@@ -51,14 +52,8 @@ class ArtefactCache:
 
     def put(self, name: str, artefact: bytes) -> None:
         """Keep an artefact. A full disk is no error: the next start compiles again."""
-        handle, temporary = tempfile.mkstemp(dir=self._folder, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(self._tag(name, artefact))
-                file.write(artefact)
-            Path(temporary).replace(self._folder / f"{name}.cwasm")
-        except OSError:
-            Path(temporary).unlink(missing_ok=True)
+        with suppress(OSError):
+            save(self._folder / f"{name}.cwasm", self._tag(name, artefact) + artefact, mode=0o600)
         self._prune()
 
     def _prune(self) -> None:
@@ -93,17 +88,8 @@ class ArtefactCache:
 
     def _load_key(self) -> bytes:
         path = self._folder / "key"
-        try:
-            # Written whole before it gets its name: two hosts that start at once agree on one.
-            handle, temporary = tempfile.mkstemp(dir=self._folder, suffix=".tmp")
-            with os.fdopen(handle, "wb") as file:
-                file.write(secrets.token_bytes(_KEY_BYTES))
-            try:
-                os.link(temporary, path)
-            finally:
-                Path(temporary).unlink()
-        except FileExistsError:
-            pass
+        if not path.exists():
+            save_first(path, secrets.token_bytes(_KEY_BYTES))  # two hosts at once agree on one
         key = path.read_bytes()
         if len(key) != _KEY_BYTES:
             raise OperatorError(f"{path} is damaged; delete the folder {self._folder} and restart")

@@ -2,12 +2,10 @@
 
 import errno
 import hashlib
-import os
 import re
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
@@ -23,7 +21,7 @@ from cuttlebone.errors import (
     StoreUnavailable,
 )
 from cuttlebone.sandbox import Block
-from cuttlebone.saving import sync_folder
+from cuttlebone.saving import UNFINISHED, give_name, sync_folder, unnamed
 from cuttlebone.text import printable
 from cuttlebone_abi import Signature
 
@@ -34,7 +32,6 @@ DIGEST_PREFIX: Final = "sha256:"
 Admit = Callable[[bytes], Block]
 
 _HEX: Final = re.compile("[0-9a-f]{64}")
-_UNFINISHED: Final = ".part"
 
 _log = structlog.get_logger(__name__)
 
@@ -72,7 +69,7 @@ class BlockRegistry:
         self._lock = threading.Lock()
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for left in folder.glob(f"*{_UNFINISHED}"):
+            for left in folder.glob(f"*{UNFINISHED}"):
                 left.unlink()
         except OSError as error:
             raise OperatorError(
@@ -89,16 +86,10 @@ class BlockRegistry:
 
         Raises StoreUnavailable if there is no room for it.
         """
-        with _storing():
-            file = tempfile.NamedTemporaryFile(  # noqa: SIM115  # closed below, also when it cannot be written
-                dir=self._folder, suffix=_UNFINISHED, delete=False
-            )
-        try:
+        with ExitStack() as stack:
+            with _storing():
+                file = stack.enter_context(unnamed(self._folder))
             yield Upload(self, file, digits)
-        finally:
-            with suppress(OSError):
-                file.close()
-            Path(file.name).unlink(missing_ok=True)
 
     def keep(self, file: IO[bytes], digits: str) -> tuple[BlockSummary, bool]:
         """Admit a file that has the stated digest, and keep it; tell whether it is new.
@@ -111,9 +102,7 @@ class BlockRegistry:
             new = not final.exists()
             if new and sum(1 for _ in self._folder.glob("*.wasm")) >= self._blocks_max:
                 raise StoreUnavailable(f"{self._blocks_max} blocks are kept already")
-            os.fsync(file.fileno())
-            Path(file.name).rename(final)
-            sync_folder(self._folder)
+            give_name(file, final)
             self._summaries[digits] = summary
         return summary, new
 

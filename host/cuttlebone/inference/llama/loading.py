@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +12,7 @@ from cuttlebone.inference.gguf import read_header
 from cuttlebone.inference.llama.model import LlamaModel, LlamaOptions
 from cuttlebone.inference.llama.trial import try_out
 from cuttlebone.inference.progress import Report, go_on, unwatched
+from cuttlebone.saving import save
 from cuttlebone.settings import Settings
 from cuttlebone.text import printable
 
@@ -97,8 +97,6 @@ def _keep(record: Path, *, extra_buffers: bool) -> None:
     """Write the result down, whole or not at all; a host that cannot will try again next time."""
     try:
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        temporary = record.with_suffix(f".{os.getpid()}")
-        temporary.write_text(json.dumps({"extra_buffers": extra_buffers}))
-        temporary.replace(record)
+        save(record, json.dumps({"extra_buffers": extra_buffers}).encode(), mode=0o600)
     except OSError:
         return
