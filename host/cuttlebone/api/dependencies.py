@@ -8,7 +8,7 @@ from fastapi import Depends, Path, Request
 from cuttlebone.access import Caller, Quotas, TokenScope
 from cuttlebone.access.authenticator import require
 from cuttlebone.api.app_state import state_of
-from cuttlebone.api.credentials import credential_of
+from cuttlebone.api.authorization_header import credential_of
 from cuttlebone.api.request_body import parse_body, receive_json
 from cuttlebone.api.submission_body import SubmissionBody
 from cuttlebone.api.subscribers import Subscribers, Subscription

@@ -1,10 +1,10 @@
 """A Python client of the HTTP API of a host: submit jobs, watch them, take their envelopes."""
 
-from cuttlebone.client.awaiting import AsyncClient
-from cuttlebone.client.blocking import Client
-from cuttlebone.client.options import SubmitOptions
+from cuttlebone.client.async_client import AsyncClient
 from cuttlebone.client.refusal import NoHost, Refused, Unreachable
 from cuttlebone.client.stream_event import StreamEvent
+from cuttlebone.client.submit_options import SubmitOptions
+from cuttlebone.client.sync_client import Client
 from cuttlebone.http_types import (
     BlockResource,
     DeliveryList,

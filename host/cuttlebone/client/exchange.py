@@ -5,8 +5,8 @@ from typing import Final, TypeVar
 
 import httpx
 
-from cuttlebone.client.address import Address
-from cuttlebone.client.calls import Call
+from cuttlebone.client.api_calls import Call
+from cuttlebone.client.host_address import Address
 from cuttlebone.client.refusal import NoHost, Refused, Unreachable, refusal
 from cuttlebone.text import printable
 from cuttlebone_abi import dump_json

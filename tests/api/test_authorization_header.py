@@ -3,7 +3,7 @@
 import pytest
 from starlette.requests import HTTPConnection
 
-from cuttlebone.api.credentials import credential_of
+from cuttlebone.api.authorization_header import credential_of
 
 
 def token_in(*headers: tuple[bytes, bytes]) -> str | None:

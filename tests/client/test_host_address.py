@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from cuttlebone.client import Client, Unreachable
-from cuttlebone.client.address import address_of
+from cuttlebone.client.host_address import address_of
 from cuttlebone.text.addresses import DEFAULT_URL
 
 

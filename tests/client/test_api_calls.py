@@ -8,7 +8,7 @@ from client.scripted import ScriptedHost, refusal
 from cuttlebone.api.openapi_examples import read_examples
 from cuttlebone.client import Client, NoHost, Refused, SubmitOptions, Unreachable
 from cuttlebone.client.exchange import ANSWER_BYTES_MAX, PAUSES_S
-from cuttlebone.client.resuming import FAILURES_MAX
+from cuttlebone.client.resumption import FAILURES_MAX
 from cuttlebone_abi import Completed, JobStatus
 
 JOBS = read_examples("jobs")

@@ -1,21 +1,22 @@
-"""The client for code that waits: one method a request, typed, over one connection pool."""
+"""The client for code that awaits: the twin of `Client`, method for method."""
 
-import time
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Self, TypeVar, Unpack
 
 import httpx
 from httpx_sse import EventSource, SSEError
 
-from cuttlebone.client import calls
-from cuttlebone.client.address import address_of
-from cuttlebone.client.calls import WAIT_S_MAX, Call
+from cuttlebone.client import api_calls
+from cuttlebone.client.api_calls import WAIT_S_MAX, Call
 from cuttlebone.client.exchange import BROKEN, TIMEOUT_S, Exchange, trouble_of
-from cuttlebone.client.options import SubmitOptions
+from cuttlebone.client.host_address import address_of
 from cuttlebone.client.refusal import Refused, Unreachable
-from cuttlebone.client.resuming import Resumption, RetryPause
+from cuttlebone.client.resumption import Resumption, RetryPause
 from cuttlebone.client.stream_event import StreamEvent
-from cuttlebone.client.streams import BoundedStream
+from cuttlebone.client.streams import BoundedAsyncStream
+from cuttlebone.client.submit_options import SubmitOptions
 from cuttlebone.http_types import (
     BlockResource,
     DeliveryList,
@@ -29,11 +30,11 @@ from cuttlebone_abi import Envelope, JobStatus, Json
 T = TypeVar("T")
 
 
-class Client:
-    """Talks to one host. Not for use by several threads at once; a context manager.
+class AsyncClient:
+    """Talks to one host. For use in one event loop of asyncio; an asynchronous context manager.
 
     Every method raises Refused for an answer that refuses, and Unreachable if there is none or
-    none that a host would give. `AsyncClient` is its twin for code that awaits.
+    none that a host would give.
     """
 
     def __init__(
@@ -42,8 +43,8 @@ class Client:
         *,
         token: str | None = None,
         timeout_s: float = TIMEOUT_S,
-        transport: httpx.BaseTransport | None = None,
-        pause: Callable[[float], None] = time.sleep,
+        transport: httpx.AsyncBaseTransport | None = None,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Without `url` and `token` these are CUTTLEBONE_URL and CUTTLEBONE_TOKEN, where they are set.
 
@@ -54,29 +55,30 @@ class Client:
         self._pause = pause
         self._exchange = Exchange(address, timeout_s)
         if transport is None and address.socket is not None:
-            transport = httpx.HTTPTransport(uds=address.socket)
+            transport = httpx.AsyncHTTPTransport(uds=address.socket)
         # Proxies of the environment are left aside: a job's input must not pass through a third party.
-        self._http = httpx.Client(
+        self._http = httpx.AsyncClient(
             base_url=address.base_url,
             headers=address.headers,
             transport=transport,
             trust_env=False,
         )
 
-    def submit(self, spec: str, value: Json, **options: Unpack[SubmitOptions]) -> JobResource:
+    async def submit(self, spec: str, value: Json, **options: Unpack[SubmitOptions]) -> JobResource:
         """Submit a job with `value` as its input, see `SubmitOptions`."""
-        return self._do(calls.submit(spec, value, options))
+        return await self._do(api_calls.submit(spec, value, options))
 
-    def run(self, spec: str, value: Json, **options: Unpack[SubmitOptions]) -> Envelope:
+    async def run(self, spec: str, value: Json, **options: Unpack[SubmitOptions]) -> Envelope:
         """Submit a job, wait for its end and return its envelope."""
-        job = self.wait(self.submit(spec, value, **options).id)
-        return job.envelope or self.result(job.id)
+        submitted = await self.submit(spec, value, **options)
+        job = await self.wait(submitted.id)
+        return job.envelope or await self.result(job.id)
 
-    def job(self, job_id: str, *, wait_s: float = 0) -> JobResource:
+    async def job(self, job_id: str, *, wait_s: float = 0) -> JobResource:
         """Return a job as it stands, once it is final or `wait_s` (at most 60) seconds have passed."""
-        return self._do(calls.job(job_id, wait_s=wait_s))
+        return await self._do(api_calls.job(job_id, wait_s=wait_s))
 
-    def jobs(
+    async def jobs(
         self,
         *,
         status: JobStatus | None = None,
@@ -86,64 +88,64 @@ class Client:
         cursor: str | None = None,
     ) -> JobPage:
         """Return a page of jobs, newest first; `label` is `key=value`."""
-        return self._do(
-            calls.jobs(status=status, spec=spec, label=label, limit=limit, cursor=cursor)
+        return await self._do(
+            api_calls.jobs(status=status, spec=spec, label=label, limit=limit, cursor=cursor)
         )
 
-    def wait(self, job_id: str) -> JobResource:
+    async def wait(self, job_id: str) -> JobResource:
         """Return a job once it is final, however long that takes, over restarts of the host."""
         waiting = RetryPause()
         while True:
             try:
-                job = self.job(job_id, wait_s=WAIT_S_MAX)
+                job = await self.job(job_id, wait_s=WAIT_S_MAX)
             except (Refused, Unreachable) as error:
-                self._pause(waiting.delay_s(error))
+                await self._pause(waiting.delay_s(error))
                 continue
             waiting.note_answer()
             if job.status.final:
                 return job
 
-    def cancel(self, job_id: str) -> JobResource:
+    async def cancel(self, job_id: str) -> JobResource:
         """Ask for the end of a job; one that is final already stays as it is."""
-        return self._do(calls.cancel(job_id))
+        return await self._do(api_calls.cancel(job_id))
 
-    def forget(self, job_id: str) -> None:
+    async def forget(self, job_id: str) -> None:
         """Wipe a final job: input, events, journal, envelope."""
-        self._do(calls.forget(job_id))
+        await self._do(api_calls.forget(job_id))
 
-    def result(self, job_id: str) -> Envelope:
+    async def result(self, job_id: str) -> Envelope:
         """Return the envelope of a final job."""
-        return self._do(calls.result(job_id))
+        return await self._do(api_calls.result(job_id))
 
-    def journal(self, job_id: str) -> bytes:
+    async def journal(self, job_id: str) -> bytes:
         """Return the recorded steps of a job as the JSON document that `cuttlebone replay` reads."""
-        return self._do(calls.journal(job_id))
+        return await self._do(api_calls.journal(job_id))
 
-    def deliveries(self, job_id: str) -> DeliveryList:
+    async def deliveries(self, job_id: str) -> DeliveryList:
         """Return what became of the callback of a job."""
-        return self._do(calls.deliveries(job_id))
+        return await self._do(api_calls.deliveries(job_id))
 
-    def upload_block(self, wasm: bytes) -> BlockResource:
+    async def upload_block(self, wasm: bytes) -> BlockResource:
         """Bring a block, so that specs can name it by its digest; the same one again does no harm."""
-        return self._do(calls.upload_block(wasm))
+        return await self._do(api_calls.upload_block(wasm))
 
-    def forget_block(self, digest: str) -> None:
+    async def forget_block(self, digest: str) -> None:
         """Remove an upload that no spec names by its digest, with or without `sha256:`."""
-        self._do(calls.forget_block(digest))
+        await self._do(api_calls.forget_block(digest))
 
-    def blocks(self) -> list[BlockResource]:
+    async def blocks(self) -> list[BlockResource]:
         """Return the blocks of the host."""
-        return self._do(calls.blocks()).blocks
+        return (await self._do(api_calls.blocks())).blocks
 
-    def specs(self) -> SpecList:
+    async def specs(self) -> SpecList:
         """Return what can be submitted, and the spec files with a fault."""
-        return self._do(calls.specs())
+        return await self._do(api_calls.specs())
 
-    def models(self) -> list[ModelResource]:
+    async def models(self) -> list[ModelResource]:
         """Return what the host serves."""
-        return self._do(calls.models()).models
+        return (await self._do(api_calls.models())).models
 
-    def events(self, job_id: str, *, after: int = 0) -> Iterator[StreamEvent]:
+    async def events(self, job_id: str, *, after: int = 0) -> AsyncGenerator[StreamEvent, None]:
         """Yield the events of a job with numbers above `after` as they happen, up to its result.
 
         A broken stream is taken up again where it stopped; only when the host stays away for
@@ -152,7 +154,9 @@ class Client:
         stream = Resumption(after)
         while not stream.ended:
             try:
-                yield from self._connection(job_id, stream)
+                async with aclosing(self._connection(job_id, stream)) as connection:
+                    async for event in connection:
+                        yield event
                 stream.note_end()
                 trouble = "the stream ended before the result"
             except httpx.RequestError as error:
@@ -161,32 +165,34 @@ class Client:
                 delay_s = stream.patience.retry_delay_s()
                 if delay_s is None:
                     raise self._exchange.lost(job_id, trouble)
-                self._pause(delay_s)
+                await self._pause(delay_s)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the connections."""
-        self._http.close()
+        await self._http.aclose()
 
-    def __enter__(self) -> Self:
+    async def __aenter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
-    def _connection(self, job_id: str, stream: Resumption) -> Iterator[StreamEvent]:
-        path = calls.job_path(job_id, "/events")
+    async def _connection(
+        self, job_id: str, stream: Resumption
+    ) -> AsyncGenerator[StreamEvent, None]:
+        path = api_calls.job_path(job_id, "/events")
         request = self._exchange.stream_request(self._http, path, stream.headers)
-        response = self._http.send(request, stream=True)
+        response = await self._http.send(request, stream=True)
         try:
             if response.status_code == httpx.codes.SERVICE_UNAVAILABLE:
                 return  # A host that stops or starts: it, or the next one, will answer again.
             if response.is_error:
-                raise self._exchange.refusal(response, self._body(response))
+                raise self._exchange.refusal(response, await self._body(response))
             self._exchange.check_stream(response)
-            assert isinstance(response.stream, httpx.SyncByteStream)  # noqa: S101  # sent by a Client
-            response.stream = BoundedStream(response.stream)
+            assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101  # sent by an AsyncClient
+            response.stream = BoundedAsyncStream(response.stream)
             try:
-                for sse in EventSource(response).iter_sse():
+                async for sse in EventSource(response).aiter_sse():
                     event = stream.take(sse.id, sse.event, sse.data)
                     if event is not None:
                         yield event
@@ -195,25 +201,27 @@ class Client:
             except (SSEError, ValueError) as error:
                 raise self._exchange.no_host(str(error)) from None
         finally:
-            response.close()
+            await response.aclose()
 
-    def _do(self, call: Call[T]) -> T:
+    async def _do(self, call: Call[T]) -> T:
         for pause_s in self._exchange.pauses_s(call):
             try:
-                response = self._http.send(self._exchange.request(self._http, call), stream=True)
+                response = await self._http.send(
+                    self._exchange.request(self._http, call), stream=True
+                )
                 try:
-                    body = self._body(response)
+                    body = await self._body(response)
                 finally:
-                    response.close()
+                    await response.aclose()
                 return self._exchange.value(call, response, body)
             except httpx.RequestError as error:
                 if pause_s is None or not isinstance(error, BROKEN):
                     raise self._exchange.unreachable(error) from None
-                self._pause(pause_s)
+                await self._pause(pause_s)
         raise AssertionError("the last attempt returns or raises")
 
-    def _body(self, response: httpx.Response) -> bytes:
+    async def _body(self, response: httpx.Response) -> bytes:
         body = bytearray()
-        for part in response.iter_bytes():
+        async for part in response.aiter_bytes():
             self._exchange.added(body, part)
         return bytes(body)

@@ -1,22 +1,21 @@
-"""The client for code that awaits: the twin of `Client`, method for method."""
+"""The client for code that waits: one method a request, typed, over one connection pool."""
 
-import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+import time
+from collections.abc import Callable, Iterator
 from typing import Self, TypeVar, Unpack
 
 import httpx
 from httpx_sse import EventSource, SSEError
 
-from cuttlebone.client import calls
-from cuttlebone.client.address import address_of
-from cuttlebone.client.calls import WAIT_S_MAX, Call
+from cuttlebone.client import api_calls
+from cuttlebone.client.api_calls import WAIT_S_MAX, Call
 from cuttlebone.client.exchange import BROKEN, TIMEOUT_S, Exchange, trouble_of
-from cuttlebone.client.options import SubmitOptions
+from cuttlebone.client.host_address import address_of
 from cuttlebone.client.refusal import Refused, Unreachable
-from cuttlebone.client.resuming import Resumption, RetryPause
+from cuttlebone.client.resumption import Resumption, RetryPause
 from cuttlebone.client.stream_event import StreamEvent
-from cuttlebone.client.streams import BoundedAsyncStream
+from cuttlebone.client.streams import BoundedStream
+from cuttlebone.client.submit_options import SubmitOptions
 from cuttlebone.http_types import (
     BlockResource,
     DeliveryList,
@@ -30,11 +29,11 @@ from cuttlebone_abi import Envelope, JobStatus, Json
 T = TypeVar("T")
 
 
-class AsyncClient:
-    """Talks to one host. For use in one event loop of asyncio; an asynchronous context manager.
+class Client:
+    """Talks to one host. Not for use by several threads at once; a context manager.
 
     Every method raises Refused for an answer that refuses, and Unreachable if there is none or
-    none that a host would give.
+    none that a host would give. `AsyncClient` is its twin for code that awaits.
     """
 
     def __init__(
@@ -43,8 +42,8 @@ class AsyncClient:
         *,
         token: str | None = None,
         timeout_s: float = TIMEOUT_S,
-        transport: httpx.AsyncBaseTransport | None = None,
-        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        transport: httpx.BaseTransport | None = None,
+        pause: Callable[[float], None] = time.sleep,
     ) -> None:
         """Without `url` and `token` these are CUTTLEBONE_URL and CUTTLEBONE_TOKEN, where they are set.
 
@@ -55,30 +54,29 @@ class AsyncClient:
         self._pause = pause
         self._exchange = Exchange(address, timeout_s)
         if transport is None and address.socket is not None:
-            transport = httpx.AsyncHTTPTransport(uds=address.socket)
+            transport = httpx.HTTPTransport(uds=address.socket)
         # Proxies of the environment are left aside: a job's input must not pass through a third party.
-        self._http = httpx.AsyncClient(
+        self._http = httpx.Client(
             base_url=address.base_url,
             headers=address.headers,
             transport=transport,
             trust_env=False,
         )
 
-    async def submit(self, spec: str, value: Json, **options: Unpack[SubmitOptions]) -> JobResource:
+    def submit(self, spec: str, value: Json, **options: Unpack[SubmitOptions]) -> JobResource:
         """Submit a job with `value` as its input, see `SubmitOptions`."""
-        return await self._do(calls.submit(spec, value, options))
+        return self._do(api_calls.submit(spec, value, options))
 
-    async def run(self, spec: str, value: Json, **options: Unpack[SubmitOptions]) -> Envelope:
+    def run(self, spec: str, value: Json, **options: Unpack[SubmitOptions]) -> Envelope:
         """Submit a job, wait for its end and return its envelope."""
-        submitted = await self.submit(spec, value, **options)
-        job = await self.wait(submitted.id)
-        return job.envelope or await self.result(job.id)
+        job = self.wait(self.submit(spec, value, **options).id)
+        return job.envelope or self.result(job.id)
 
-    async def job(self, job_id: str, *, wait_s: float = 0) -> JobResource:
+    def job(self, job_id: str, *, wait_s: float = 0) -> JobResource:
         """Return a job as it stands, once it is final or `wait_s` (at most 60) seconds have passed."""
-        return await self._do(calls.job(job_id, wait_s=wait_s))
+        return self._do(api_calls.job(job_id, wait_s=wait_s))
 
-    async def jobs(
+    def jobs(
         self,
         *,
         status: JobStatus | None = None,
@@ -88,64 +86,64 @@ class AsyncClient:
         cursor: str | None = None,
     ) -> JobPage:
         """Return a page of jobs, newest first; `label` is `key=value`."""
-        return await self._do(
-            calls.jobs(status=status, spec=spec, label=label, limit=limit, cursor=cursor)
+        return self._do(
+            api_calls.jobs(status=status, spec=spec, label=label, limit=limit, cursor=cursor)
         )
 
-    async def wait(self, job_id: str) -> JobResource:
+    def wait(self, job_id: str) -> JobResource:
         """Return a job once it is final, however long that takes, over restarts of the host."""
         waiting = RetryPause()
         while True:
             try:
-                job = await self.job(job_id, wait_s=WAIT_S_MAX)
+                job = self.job(job_id, wait_s=WAIT_S_MAX)
             except (Refused, Unreachable) as error:
-                await self._pause(waiting.delay_s(error))
+                self._pause(waiting.delay_s(error))
                 continue
             waiting.note_answer()
             if job.status.final:
                 return job
 
-    async def cancel(self, job_id: str) -> JobResource:
+    def cancel(self, job_id: str) -> JobResource:
         """Ask for the end of a job; one that is final already stays as it is."""
-        return await self._do(calls.cancel(job_id))
+        return self._do(api_calls.cancel(job_id))
 
-    async def forget(self, job_id: str) -> None:
+    def forget(self, job_id: str) -> None:
         """Wipe a final job: input, events, journal, envelope."""
-        await self._do(calls.forget(job_id))
+        self._do(api_calls.forget(job_id))
 
-    async def result(self, job_id: str) -> Envelope:
+    def result(self, job_id: str) -> Envelope:
         """Return the envelope of a final job."""
-        return await self._do(calls.result(job_id))
+        return self._do(api_calls.result(job_id))
 
-    async def journal(self, job_id: str) -> bytes:
+    def journal(self, job_id: str) -> bytes:
         """Return the recorded steps of a job as the JSON document that `cuttlebone replay` reads."""
-        return await self._do(calls.journal(job_id))
+        return self._do(api_calls.journal(job_id))
 
-    async def deliveries(self, job_id: str) -> DeliveryList:
+    def deliveries(self, job_id: str) -> DeliveryList:
         """Return what became of the callback of a job."""
-        return await self._do(calls.deliveries(job_id))
+        return self._do(api_calls.deliveries(job_id))
 
-    async def upload_block(self, wasm: bytes) -> BlockResource:
+    def upload_block(self, wasm: bytes) -> BlockResource:
         """Bring a block, so that specs can name it by its digest; the same one again does no harm."""
-        return await self._do(calls.upload_block(wasm))
+        return self._do(api_calls.upload_block(wasm))
 
-    async def forget_block(self, digest: str) -> None:
+    def forget_block(self, digest: str) -> None:
         """Remove an upload that no spec names by its digest, with or without `sha256:`."""
-        await self._do(calls.forget_block(digest))
+        self._do(api_calls.forget_block(digest))
 
-    async def blocks(self) -> list[BlockResource]:
+    def blocks(self) -> list[BlockResource]:
         """Return the blocks of the host."""
-        return (await self._do(calls.blocks())).blocks
+        return self._do(api_calls.blocks()).blocks
 
-    async def specs(self) -> SpecList:
+    def specs(self) -> SpecList:
         """Return what can be submitted, and the spec files with a fault."""
-        return await self._do(calls.specs())
+        return self._do(api_calls.specs())
 
-    async def models(self) -> list[ModelResource]:
+    def models(self) -> list[ModelResource]:
         """Return what the host serves."""
-        return (await self._do(calls.models())).models
+        return self._do(api_calls.models()).models
 
-    async def events(self, job_id: str, *, after: int = 0) -> AsyncGenerator[StreamEvent, None]:
+    def events(self, job_id: str, *, after: int = 0) -> Iterator[StreamEvent]:
         """Yield the events of a job with numbers above `after` as they happen, up to its result.
 
         A broken stream is taken up again where it stopped; only when the host stays away for
@@ -154,9 +152,7 @@ class AsyncClient:
         stream = Resumption(after)
         while not stream.ended:
             try:
-                async with aclosing(self._connection(job_id, stream)) as connection:
-                    async for event in connection:
-                        yield event
+                yield from self._connection(job_id, stream)
                 stream.note_end()
                 trouble = "the stream ended before the result"
             except httpx.RequestError as error:
@@ -165,34 +161,32 @@ class AsyncClient:
                 delay_s = stream.patience.retry_delay_s()
                 if delay_s is None:
                     raise self._exchange.lost(job_id, trouble)
-                await self._pause(delay_s)
+                self._pause(delay_s)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        self._http.close()
 
-    async def __aenter__(self) -> Self:
+    def __enter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-    async def _connection(
-        self, job_id: str, stream: Resumption
-    ) -> AsyncGenerator[StreamEvent, None]:
-        path = calls.job_path(job_id, "/events")
+    def _connection(self, job_id: str, stream: Resumption) -> Iterator[StreamEvent]:
+        path = api_calls.job_path(job_id, "/events")
         request = self._exchange.stream_request(self._http, path, stream.headers)
-        response = await self._http.send(request, stream=True)
+        response = self._http.send(request, stream=True)
         try:
             if response.status_code == httpx.codes.SERVICE_UNAVAILABLE:
                 return  # A host that stops or starts: it, or the next one, will answer again.
             if response.is_error:
-                raise self._exchange.refusal(response, await self._body(response))
+                raise self._exchange.refusal(response, self._body(response))
             self._exchange.check_stream(response)
-            assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101  # sent by an AsyncClient
-            response.stream = BoundedAsyncStream(response.stream)
+            assert isinstance(response.stream, httpx.SyncByteStream)  # noqa: S101  # sent by a Client
+            response.stream = BoundedStream(response.stream)
             try:
-                async for sse in EventSource(response).aiter_sse():
+                for sse in EventSource(response).iter_sse():
                     event = stream.take(sse.id, sse.event, sse.data)
                     if event is not None:
                         yield event
@@ -201,27 +195,25 @@ class AsyncClient:
             except (SSEError, ValueError) as error:
                 raise self._exchange.no_host(str(error)) from None
         finally:
-            await response.aclose()
+            response.close()
 
-    async def _do(self, call: Call[T]) -> T:
+    def _do(self, call: Call[T]) -> T:
         for pause_s in self._exchange.pauses_s(call):
             try:
-                response = await self._http.send(
-                    self._exchange.request(self._http, call), stream=True
-                )
+                response = self._http.send(self._exchange.request(self._http, call), stream=True)
                 try:
-                    body = await self._body(response)
+                    body = self._body(response)
                 finally:
-                    await response.aclose()
+                    response.close()
                 return self._exchange.value(call, response, body)
             except httpx.RequestError as error:
                 if pause_s is None or not isinstance(error, BROKEN):
                     raise self._exchange.unreachable(error) from None
-                await self._pause(pause_s)
+                self._pause(pause_s)
         raise AssertionError("the last attempt returns or raises")
 
-    async def _body(self, response: httpx.Response) -> bytes:
+    def _body(self, response: httpx.Response) -> bytes:
         body = bytearray()
-        async for part in response.aiter_bytes():
+        for part in response.iter_bytes():
             self._exchange.added(body, part)
         return bytes(body)

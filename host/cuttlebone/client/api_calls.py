@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, TypeAdapter
 
-from cuttlebone.client.options import SubmitOptions
+from cuttlebone.client.submit_options import SubmitOptions
 from cuttlebone.http_types import (
     BlockList,
     BlockResource,

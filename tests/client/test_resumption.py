@@ -5,7 +5,7 @@ import pytest
 from client.scripted import ScriptedHost, refusal
 from cuttlebone.client import Client, NoHost, Refused, Unreachable
 from cuttlebone.client.exchange import EVENT_BYTES_MAX, EventSizes
-from cuttlebone.client.resuming import DELAY_S_MAX, FAILURES_MAX
+from cuttlebone.client.resumption import DELAY_S_MAX, FAILURES_MAX
 
 RESULT = 'id: 3\nevent: result\ndata: {"status": "failed"}\n\n'
 
