@@ -17,6 +17,7 @@ from cuttlebone_abi.envelope import Envelope
 from cuttlebone_abi.events import Event
 from cuttlebone_abi.faults import requirement
 from cuttlebone_abi.scalars import Json
+from cuttlebone_abi.walking import walk
 
 JSON_DEPTH_MAX: Final = 128
 """Nesting of arrays and objects that a message may have."""
@@ -210,15 +211,9 @@ def _is_plain(elements: list[Json]) -> bool:
 
 def _refuse(value: Json, depth_max: int) -> None:
     """Raise MalformedMessage with the path of what is too deep or not finite."""
-    pending: list[tuple[Json, tuple[int | str, ...]]] = [(value, ())]
-    while pending:
-        item, location = pending.pop()
+    for item, location in walk(value):
         match item:
             case dict() | list() if len(location) >= depth_max:
                 raise _too_deep(depth_max)
-            case dict():
-                pending.extend((child, (*location, key)) for key, child in item.items())
-            case list():
-                pending.extend((child, (*location, at)) for at, child in enumerate(item))
             case float() if math.isinf(item):
                 raise MalformedMessage(json_path(location), "number too large for a 64-bit float")

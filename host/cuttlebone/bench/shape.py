@@ -11,6 +11,7 @@ from cuttlebone.bench.findings import Finding, finding
 from cuttlebone.bench.schemas import Schema
 from cuttlebone.bench.secrets import looks_secret
 from cuttlebone.text.json_values import Json, Path, pointer, shown, value_fault
+from cuttlebone_abi.walking import walk
 
 _OF_TYPE: Final = {
     "integer": "a whole number",
@@ -63,7 +64,7 @@ class Shape:
         """List every breach in the order of the document; none means that `value` has the shape."""
         if (fault := value_fault(value)) is not None:
             return (ShapeFault(fault.path, fault.reason),)
-        items = dict(_walked(value))
+        items = {path: item for item, path in walk(value)}
         infinite = {
             path: item
             for path, item in items.items()
@@ -126,17 +127,6 @@ def _wanted(schema: Mapping[str, Json]) -> str:
             return _OF_TYPE[str(name)]
         case _:
             return "present"
-
-
-def _walked(value: object, path: Path = ()) -> Iterator[tuple[Path, object]]:
-    """Give every value with its path, outer before inner, of a value whose depth was checked."""
-    yield path, value
-    if isinstance(value, dict):
-        for key, child in value.items():
-            yield from _walked(child, (*path, key))
-    elif isinstance(value, list):
-        for at, child in enumerate(value):
-            yield from _walked(child, (*path, at))
 
 
 def _shown_at(path: Path, value: object) -> str:

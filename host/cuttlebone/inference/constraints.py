@@ -11,6 +11,7 @@ from cuttlebone.errors import CommandError
 from cuttlebone.generation.request import Grammar, JsonSchema
 from cuttlebone.text import printable
 from cuttlebone_abi import ErrorCode, Json, MalformedMessage, dump_json, load_json
+from cuttlebone_abi.walking import walk
 
 SCHEMA_BYTES_MAX: Final = 64 << 10
 SCHEMA_DEPTH_MAX: Final = 32
@@ -54,7 +55,7 @@ def check_schema(constraint: JsonSchema) -> bytes:
     """Raise CommandError if a schema is over a bound; answer it as JSON."""
     if not isinstance(constraint.schema, dict | bool):
         raise invalid_grammar("`json_schema` must be an object")
-    _walk(constraint.schema)
+    _look_through(constraint.schema)
     data = dump_json(constraint.schema)
     if len(data) > SCHEMA_BYTES_MAX:
         raise invalid_grammar(
@@ -87,23 +88,15 @@ def json_fault(constraint: JsonSchema) -> Fault:
     return fault
 
 
-def _walk(schema: Json) -> None:
-    """Count nodes and depth without recursion, and look at what is dear or leads elsewhere."""
-    pending: list[tuple[Json, int]] = [(schema, 1)]
-    nodes = 0
-    while pending:
-        node, depth = pending.pop()
-        nodes += 1
+def _look_through(schema: Json) -> None:
+    """Bound nodes and depth, and look at what is dear or leads elsewhere."""
+    for nodes, (node, location) in enumerate(walk(schema), start=1):
         if nodes > SCHEMA_NODES_MAX:
             raise invalid_grammar(f"`json_schema` has more than {SCHEMA_NODES_MAX} nodes")
-        if depth > SCHEMA_DEPTH_MAX:
+        if len(location) >= SCHEMA_DEPTH_MAX:
             raise invalid_grammar(f"`json_schema` nests deeper than {SCHEMA_DEPTH_MAX} levels")
-        match node:
-            case dict():
-                _look_at(node)
-                pending.extend((child, depth + 1) for child in node.values())
-            case list():
-                pending.extend((child, depth + 1) for child in node)
+        if isinstance(node, dict):
+            _look_at(node)
 
 
 def _look_at(node: dict[str, Json]) -> None:

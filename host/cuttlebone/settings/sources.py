@@ -11,7 +11,8 @@ from pydantic_settings import EnvSettingsSource, SettingsError
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.settings import Settings
-from cuttlebone.text.lined_documents import Location, explain, read_lined
+from cuttlebone.text.lined_documents import explain, read_lined
+from cuttlebone_abi.walking import Location
 
 FILE_NAME: Final = "cuttlebone.yaml"
 FILE_BYTES_MAX: Final = 256 << 10

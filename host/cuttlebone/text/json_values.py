@@ -7,11 +7,12 @@ from typing import Final, TypeAlias
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.text import printable
+from cuttlebone_abi.walking import Location, walk
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 """Any JSON value. Floats may be infinite or NaN: YAML can write them, and rules refuse them."""
 
-Path: TypeAlias = tuple[str | int, ...]
+Path: TypeAlias = Location
 """Keys and indices that lead from the top of a document to a place in it."""
 
 DEPTH_MAX: Final = 64
@@ -40,22 +41,13 @@ class ValueFault:
 def value_fault(value: object, *, depth_max: int = DEPTH_MAX) -> ValueFault | None:
     """Look for what is no JSON in a value: foreign types, keys that are no text, lone surrogates.
 
-    Without recursion, so that no nesting exhausts the stack; a value that holds itself is found
-    by its depth. Floats are not judged.
+    A value that holds itself is found by its depth. Floats are not judged.
     """
-    pending: list[tuple[object, Path]] = [(value, ())]
-    seen = 0
-    while pending:
-        item, path = pending.pop()
-        seen += 1
+    for seen, (item, path) in enumerate(walk(value), start=1):
         reason = f"the document holds more than {VALUES_MAX} values" if seen > VALUES_MAX else None
         reason = reason or _fault_of_one(item, len(path), depth_max)
         if reason is not None:
             return ValueFault(path, reason)
-        if isinstance(item, dict):
-            pending.extend((child, (*path, key)) for key, child in reversed(item.items()))
-        elif isinstance(item, list):
-            pending.extend((item[at], (*path, at)) for at in reversed(range(len(item))))
     return None
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
@@ -16,9 +15,7 @@ from cuttlebone.text.yaml_core import value_of
 from cuttlebone.text.yaml_nodes import Mapping, Node, Scalar, Sequence, compose
 from cuttlebone_abi import json_path
 from cuttlebone_abi.faults import requirement
-
-Location: TypeAlias = tuple[int | str, ...]
-"""Keys and indices that lead to a value, as pydantic gives them."""
+from cuttlebone_abi.walking import Location
 
 
 @dataclass(frozen=True, slots=True)
