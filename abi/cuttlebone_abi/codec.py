@@ -7,6 +7,7 @@ is text that is not UTF-8. When an object repeats a key, the last one counts.
 import json
 import math
 import re
+from collections.abc import Iterable
 from typing import Final, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -170,29 +171,30 @@ def _too_deep(depth_max: int) -> OversizedMessage:
 
 
 def _is_sound(value: Json, depth_max: int) -> bool:
-    """Whether `value` nests at most `depth_max` levels and all its numbers are finite.
+    """Whether `value` nests at most `depth_max` levels, which bounds the recursion, and is finite.
 
     It looks at values and not at the text: the parser reads a long text at several gigabytes a
-    second, and no search for long numbers keeps up with that. Level by level, so that no nesting
-    exhausts the stack, and by the exact types that the parser makes, as this is on every way.
+    second, and no search for long numbers keeps up with that. By the exact types that the parser
+    makes, and by texts first, as every message comes by here.
     """
-    level: list[Json] = [[value]]
-    for _ in range(depth_max + 1):
-        inner: list[Json] = []
-        for container in level:
-            children = container.values() if type(container) is dict else container
-            if len(children) >= _LONG_LIST and type(container) is list and _is_plain(container):
-                continue
-            for child in children:
-                kind = type(child)
-                if kind is dict or kind is list:
-                    inner.append(child)
-                elif kind is float and math.isinf(child):
-                    return False
-        if not inner:
-            return True
-        level = inner
-    return False
+    children: Iterable[Json]
+    if type(value) is dict:
+        children = value.values()
+    elif type(value) is not list:
+        return type(value) is not float or math.isfinite(value)
+    elif len(value) >= _LONG_LIST and depth_max > 0 and _is_plain(value):
+        return True
+    else:
+        children = value
+    if depth_max == 0:
+        return False
+    for child in children:
+        kind = type(child)
+        if kind is str or kind is int:
+            continue
+        if kind in _TO_BE_LOOKED_AT and not _is_sound(child, depth_max - 1):
+            return False
+    return True
 
 
 def _is_plain(elements: list[Json]) -> bool:

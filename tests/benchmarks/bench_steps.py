@@ -11,11 +11,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import structlog
 import wasmtime
+from pydantic_core import from_json
 
+from codec_calls import codec_calls
 from cuttlebone.assembly import open_host_with
 from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.job.job import Submission
@@ -23,10 +26,18 @@ from cuttlebone.sandbox import Block, GuestLimits, Sandbox
 from cuttlebone.sandbox.engine import new_engine
 from cuttlebone.service.host import Host
 from cuttlebone.settings import Isolation, Settings
+from cuttlebone_abi import Json, dump_json, load_json
 from report import Row, at_most, run_benchmark, times_faster
 
 GUESTS = Path(__file__).parent.parent / "guests"
 EVENT = b'{"event":"emitted"}'
+TEXTS = {
+    "prose": dump_json({"text": "The mill at Sandwick ran day and night. " * 1_500}),
+    "numbers": dump_json([number / 7 for number in range(3_000)]),
+    "records": dump_json([{"id": n, "name": f"n{n}", "ok": True} for n in range(1_500)]),
+    "command": b'{"cmd":"emit","progress":{"window":1,"offset":0,"len":1021}}',
+}
+"""What the parser finds easy and hard."""
 JOB_S_MAX = 30.0
 
 
@@ -60,7 +71,7 @@ def measure(quick: bool) -> Sequence[Row]:  # noqa: FBT001  # given by run_bench
             jobs_per_s_process_2=lambda: jobs_per_s(hosts["process", 2], jobs),
             jobs_per_s_process_8=lambda: jobs_per_s(hosts["process", 8], jobs),
         )
-    return rows(figures, private_mib)
+    return (*rows(figures, private_mib), *codec_rows(rounds))
 
 
 def rows(figures: dict[str, float], private_mib: float) -> Sequence[Row]:
@@ -78,6 +89,44 @@ def rows(figures: dict[str, float], private_mib: float) -> Sequence[Row]:
         *(Row(name, figures[name], "jobs/s") for name in figures if name.startswith("jobs_per_s")),
         at_most("guest_private_mib", private_mib, "MiB", 16),
     )
+
+
+def codec_rows(rounds: int) -> Sequence[Row]:
+    """How often a host reads and writes the input of one job, and what its checks add to a parse."""
+    marker = "a-word-of-this-input-alone"
+    with (
+        Sandbox(isolation=Isolation.THREAD) as sandbox,
+        tempfile.TemporaryDirectory() as state,
+        codec_calls(marker, here=True) as calls,
+        host(sandbox, 2, state=Path(state)) as opened,
+    ):
+        wait(opened, submit(opened, {"text": marker}))
+    ratios = medians(rounds, **{name: partial(guard_ratio, text) for name, text in TEXTS.items()})
+    return (
+        at_most("input_reads_per_job", calls.marked_reads, "parses", 2),
+        at_most("input_writes_per_job", calls.marked_writes, "dumps", 2),
+        *(
+            at_most(f"load_json_of_{name}", ratio, "times the parse", 2.5)
+            for name, ratio in ratios.items()
+        ),
+    )
+
+
+def guard_ratio(text: bytes) -> float:
+    """How many times the bare parse `load_json` takes, which bounds depth and numbers."""
+    return seconds_of(lambda: load_json(text)) / seconds_of(
+        lambda: from_json(text, allow_inf_nan=False)
+    )
+
+
+def seconds_of(call: Callable[[], object]) -> float:
+    """The shortest of some calls: what is longer was interrupted."""
+    spent = []
+    for _ in range(30):
+        began = time.perf_counter()
+        call()
+        spent.append(time.perf_counter() - began)
+    return min(spent)
 
 
 def medians(rounds: int, **measured: Callable[[], float]) -> dict[str, float]:
@@ -137,7 +186,7 @@ def instance_s(sandbox: Sandbox, block: Block, jobs: int) -> float:
 
 
 @contextmanager
-def host(sandbox: Sandbox, job_threads: int) -> Iterator[Host]:
+def host(sandbox: Sandbox, job_threads: int, *, state: Path | None = None) -> Iterator[Host]:
     """A host without models that serves one spec, whose block is done after three steps."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -146,7 +195,7 @@ def host(sandbox: Sandbox, job_threads: int) -> Iterator[Host]:
         (folder / "three_steps.yaml").write_text(
             "name: three_steps\ndescription: Emits twice and is done.\nblock: three_steps.wasm\n"
         )
-        settings = Settings(specs=folder, jobs_running_max=job_threads)
+        settings = Settings(specs=folder, jobs_running_max=job_threads, state=state)
         with open_host_with(settings, sandbox, EndpointDirectory({})) as opened:
             yield opened
 
@@ -167,9 +216,9 @@ def jobs_per_s(opened: Host, jobs: int) -> float:
     return 2 * jobs / (time.perf_counter() - began)
 
 
-def submit(opened: Host) -> str:
+def submit(opened: Host, value: Json = None) -> str:
     """Submit one job."""
-    return opened.jobs.submit(Submission(spec="three_steps", input=None)).id
+    return opened.jobs.submit(Submission(spec="three_steps", input=value)).id
 
 
 def wait(opened: Host, job: str) -> None:
