@@ -2,6 +2,7 @@
 
 from cuttlebone_abi.codec import (
     COMMAND_BYTES_MAX,
+    INTEGER_DIGITS_MAX,
     JSON_DEPTH_MAX,
     MalformedMessage,
     OversizedMessage,
@@ -69,6 +70,7 @@ ABI_VERSION = 1
 __all__ = [
     "ABI_VERSION",
     "COMMAND_BYTES_MAX",
+    "INTEGER_DIGITS_MAX",
     "JSON_DEPTH_MAX",
     "U32",
     "U64",

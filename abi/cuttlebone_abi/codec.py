@@ -1,7 +1,7 @@
 """Bytes to types and back: the only place where messages of the contract are parsed.
 
-Python values are exact: integers of any size survive, NaN and infinities are refused, and so
-is text that is not UTF-8. When an object repeats a key, the last one counts.
+Python values are exact: integers of up to 4 300 digits survive, NaN and infinities are refused,
+and so is text that is not UTF-8. When an object repeats a key, the last one counts.
 """
 
 import json
@@ -23,6 +23,8 @@ from cuttlebone_abi.walking import walk
 JSON_DEPTH_MAX: Final = 128
 """Nesting of arrays and objects that a message may have."""
 COMMAND_BYTES_MAX: Final = 1 << 20
+INTEGER_DIGITS_MAX: Final = 4_300
+"""Decimal digits of an integer: more are slow to read, and Python's own text of them ends there too."""
 
 T = TypeVar("T")
 
@@ -30,9 +32,13 @@ _COMMAND: Final[TypeAdapter[Command]] = TypeAdapter(Command)
 _EVENT: Final[TypeAdapter[Event]] = TypeAdapter(Event)
 _ENVELOPE: Final[TypeAdapter[Envelope]] = TypeAdapter(Envelope)
 
+_TOO_LONG: Final = "number out of range"
+"""How the parser begins to say that an integer has more digits than it reads."""
 _LONG_LIST: Final = 8
 """Elements from which on it pays to ask for all of a list together before asking for each."""
 _TO_BE_LOOKED_AT: Final = frozenset({dict, list, float})
+
+_NEGATIVE_ZERO: Final = re.compile(rb'("(?:[^"\\]|\\.)*")|(?<![eE])-0(?![0-9.eE])', re.DOTALL)
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _SHOWN_CHARS_MAX: Final = 64
@@ -51,7 +57,10 @@ class MalformedMessage(ValueError):
 
 
 class OversizedMessage(MalformedMessage):
-    """A message that passes a bound: `limit` is `command_bytes` or `json_depth`, `value` its bound."""
+    """A message that passes a bound: `limit` names it, `value` is what it allows.
+
+    `command_bytes`, `json_depth` or `json_digits`.
+    """
 
     def __init__(self, limit: str, value: int, reason: str) -> None:
         super().__init__("$", reason)
@@ -66,7 +75,11 @@ def load_json(data: bytes, *, depth_max: int = JSON_DEPTH_MAX) -> Json:
     except ValueError as error:
         if "recursion limit" in str(error):
             raise _too_deep(depth_max) from None
+        if (reason := str(error)).startswith(_TOO_LONG):
+            raise _too_many_digits(reason.removeprefix(_TOO_LONG)) from None
         raise MalformedMessage("$", f"not valid JSON: {error}") from None
+    if b"-0" in data:
+        value = _with_negative_zeros(value, data)
     if not _is_sound(value, depth_max):
         _refuse(value, depth_max)
     return value
@@ -168,6 +181,20 @@ def _place(location: tuple[int | str, ...], value: Json) -> tuple[int | str, ...
 
 def _too_deep(depth_max: int) -> OversizedMessage:
     return OversizedMessage("json_depth", depth_max, f"nests deeper than {depth_max} levels")
+
+
+def _too_many_digits(where: str) -> OversizedMessage:
+    return OversizedMessage(
+        "json_digits",
+        INTEGER_DIGITS_MAX,
+        f"an integer has more than {INTEGER_DIGITS_MAX} digits{where}",
+    )
+
+
+def _with_negative_zeros(value: Json, data: bytes) -> Json:
+    """Read `-0` as a float: as an integer it would lose its sign."""
+    signed = _NEGATIVE_ZERO.sub(lambda match: match[1] or b"-0.0", data)
+    return value if len(signed) == len(data) else from_json(signed, allow_inf_nan=False)
 
 
 def _is_sound(value: Json, depth_max: int) -> bool:

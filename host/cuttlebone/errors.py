@@ -136,6 +136,7 @@ class ProblemCode(StrEnum):
 
     BAD_REQUEST = "bad_request"
     MALFORMED_JSON = "malformed_json"
+    LIMIT_EXCEEDED = "limit_exceeded"
     INVALID_BODY = "invalid_body"
     SCHEMA_VALIDATION_FAILED = "schema_validation_failed"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cuttlebone_abi import (
     COMMAND_BYTES_MAX,
+    INTEGER_DIGITS_MAX,
     JSON_DEPTH_MAX,
     Command,
     Emit,
@@ -155,6 +156,23 @@ def test_a_command_that_nests_deeper_is_refused_with_the_limit(depth: int) -> No
         decode_command(nested(depth))
 
     assert (refusal.value.limit, refusal.value.value) == ("json_depth", JSON_DEPTH_MAX)
+
+
+@pytest.mark.parametrize("sign", [b"", b"-"])
+def test_an_integer_may_have_as_many_digits_as_the_limit_says(sign: bytes) -> None:
+    digits = b"7" * INTEGER_DIGITS_MAX
+
+    assert dump_json(load_json(sign + digits)) == sign + digits
+    with pytest.raises(OversizedMessage, match="more than 4300 digits at line 1") as refusal:
+        load_json(b"[" + sign + digits + b"7]")
+    assert (refusal.value.limit, refusal.value.value) == ("json_digits", INTEGER_DIGITS_MAX)
+
+
+def test_zero_keeps_its_sign_and_texts_keep_their_own() -> None:
+    data = rb'{"-0":[-0,0,"-0","\\","-0\"-0"],"x":-0}'
+
+    assert dump_json(load_json(data)) == rb'{"-0":[-0.0,0,"-0","\\","-0\"-0"],"x":-0.0}'
+    assert dump_json(load_json(b"[-0.0,-0e1,3e-0,-0]")) == b"[-0.0,-0.0,3.0,-0.0]"
 
 
 def test_many_brackets_side_by_side_are_not_deep() -> None:

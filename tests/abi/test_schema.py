@@ -60,7 +60,15 @@ def test_a_valid_message_fits_its_schema(vector: Golden) -> None:
 
 def test_most_messages_of_a_wrong_shape_do_not_fit_their_schema() -> None:
     # What a schema cannot say: encoding, depth, size, 1.0 against 1, bytes of a string, types.
-    beyond = ("fraction-whole", "exponent", "stop-257", "stop-empty", "too-large", "depth")
+    beyond = (
+        "fraction-whole",
+        "exponent",
+        "stop-257",
+        "stop-empty",
+        "too-large",
+        "depth",
+        "digits",
+    )
     wrong = [
         vector
         for vector in golden("invalid", "command", "event", "envelope")

@@ -7,8 +7,10 @@ import httpx
 import pytest
 
 from api.hosted import BODY_BYTES_MAX, Api
-from cuttlebone.api.submission_body import LABELS_MAX
-from cuttlebone_abi import JSON_DEPTH_MAX, Json
+from cuttlebone.api.request_body import parse_body
+from cuttlebone.api.submission_body import LABELS_MAX, SubmissionBody
+from cuttlebone.errors import CallerError
+from cuttlebone_abi import INTEGER_DIGITS_MAX, JSON_DEPTH_MAX, Json
 
 JSON = {"Content-Type": "application/json"}
 
@@ -44,7 +46,16 @@ def test_a_body_that_is_no_json_is_refused_with_line_and_column(
 def test_a_body_that_nests_too_deeply_is_refused(api: Api) -> None:
     deep = b'{"spec":"echo","input":' + b"[" * JSON_DEPTH_MAX + b"]" * JSON_DEPTH_MAX + b"}"
 
-    assert "128 levels" in problem(post(api, deep), 400, "malformed_json")["detail"]
+    assert problem(post(api, deep), 400, "limit_exceeded")["detail"] == (
+        "json_depth: nests deeper than 128 levels"
+    )
+
+
+def test_an_integer_of_too_many_digits_is_refused_as_a_command_is() -> None:
+    body = b'{"spec":"echo","input":' + b"7" * (INTEGER_DIGITS_MAX + 1) + b"}"
+
+    with pytest.raises(CallerError, match=r"^json_digits: an integer has more than 4300 digits at"):
+        parse_body(SubmissionBody, body)
 
 
 @pytest.mark.parametrize(

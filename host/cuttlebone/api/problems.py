@@ -40,6 +40,7 @@ KINDS: Final[Mapping[ProblemCode, ProblemKind]] = MappingProxyType(
     {
         ProblemCode.BAD_REQUEST: ProblemKind(400, "The request makes no sense"),
         ProblemCode.MALFORMED_JSON: ProblemKind(400, "The body is not JSON"),
+        ProblemCode.LIMIT_EXCEEDED: ProblemKind(400, "The body passes a bound"),
         ProblemCode.UNAUTHENTICATED: ProblemKind(401, "The host does not know who asks"),
         ProblemCode.MISSING_SCOPE: ProblemKind(403, "The token may not do that"),
         ProblemCode.FORBIDDEN_HOST: ProblemKind(403, "The request is addressed to another host"),

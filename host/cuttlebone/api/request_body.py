@@ -16,7 +16,7 @@ from cuttlebone.job_options import Limits
 from cuttlebone.text import printable
 from cuttlebone.text.json_values import pointer
 from cuttlebone.text.suggestions import suggestion
-from cuttlebone_abi import MalformedMessage, load_json
+from cuttlebone_abi import MalformedMessage, OversizedMessage, load_json
 from cuttlebone_abi.faults import requirement
 
 _MEDIA_TYPE: Final = "application/json"
@@ -69,9 +69,15 @@ def bytes_announced(request: Request) -> int:
 
 
 def parse_body(model: type[T], data: bytes) -> T:
-    """Parse and check a body; raise CallerError `malformed_json` or `invalid_body`."""
+    """Parse and check a body; raise CallerError.
+
+    `malformed_json`, `limit_exceeded` in the words in which a command is refused, or `invalid_body`.
+    """
     try:
         value = load_json(data)
+    except OversizedMessage as error:
+        message = f"{error.limit}: {error.reason}"
+        raise CallerError(ProblemCode.LIMIT_EXCEEDED, message) from None
     except MalformedMessage as error:
         raise CallerError(ProblemCode.MALFORMED_JSON, error.reason) from None
     try:

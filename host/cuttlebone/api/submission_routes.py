@@ -22,6 +22,7 @@ KEY_CHARS_MAX: Final = 255
 _REFUSALS: Final = (
     ProblemCode.BAD_REQUEST,
     ProblemCode.MALFORMED_JSON,
+    ProblemCode.LIMIT_EXCEEDED,
     ProblemCode.BODY_TOO_LARGE,
     ProblemCode.BODY_TIMEOUT,
     ProblemCode.UNSUPPORTED_MEDIA_TYPE,
