@@ -45,6 +45,43 @@ async def receive_json(request: Request, *, bytes_max: int) -> bytes:
     return bytes(received)
 
 
+async def body_parts(request: Request) -> AsyncIterator[bytes]:
+    """Yield the body in parts; raise CallerError `body_timeout` if it stands still or only trickles.
+
+    Only the time counts in which the host waits for the client: what the host itself takes for a
+    part, as a busy disk does, is nobody's fault out there. It raises ClientDisconnect as well.
+    """
+    transfer = state_of(request.app).limits.transfer
+    clock = asyncio.get_running_loop().time
+    received, waited_s, more = 0, 0.0, True
+    # Not the stream of the framework, which asks twice more at the end: each wait has its price.
+    while more:
+        left_s = transfer.stall_s + received / transfer.bytes_per_s - waited_s
+        began_s = clock()
+        try:
+            async with asyncio.timeout(min(left_s, transfer.stall_s)):
+                message = await request.receive()
+        except TimeoutError:
+            raise _too_slow(transfer, received, clock() - began_s) from None
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        waited_s += clock() - began_s
+        part: bytes = message.get("body", b"")
+        more = message.get("more_body", False)
+        received += len(part)
+        if part:
+            yield part
+
+
+def _too_slow(transfer: TransferLimits, received: int, stood_still_s: float) -> CallerError:
+    return CallerError(
+        ProblemCode.BODY_TIMEOUT,
+        f"after {received} bytes of the body nothing came for {stood_still_s:.1f} s; a body may not "
+        f"stand still for {transfer.stall_s:g} s (`stall_timeout_s`), and has to come with at least "
+        f"{transfer.bytes_per_s} bytes a second on average once the host has waited that long in all",
+    )
+
+
 def check_media_type(request: Request, media_type: str) -> None:
     """Refuse a body that is encoded, or of another type, with CallerError `unsupported_media_type`."""
     stated = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -109,40 +146,3 @@ def _fault(model: type[BaseModel], fault: ErrorDetails) -> FieldFault:
 def _suggestion(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
     known = Limits if location[0] == "limits" and len(location) > 1 else model
     return suggestion(str(location[-1]), known.model_fields)
-
-
-async def body_parts(request: Request) -> AsyncIterator[bytes]:
-    """Yield the body in parts; raise CallerError `body_timeout` if it stands still or only trickles.
-
-    Only the time counts in which the host waits for the client: what the host itself takes for a
-    part, as a busy disk does, is nobody's fault out there. It raises ClientDisconnect as well.
-    """
-    transfer = state_of(request.app).limits.transfer
-    clock = asyncio.get_running_loop().time
-    received, waited_s, more = 0, 0.0, True
-    # Not the stream of the framework, which asks twice more at the end: each wait has its price.
-    while more:
-        left_s = transfer.stall_s + received / transfer.bytes_per_s - waited_s
-        began_s = clock()
-        try:
-            async with asyncio.timeout(min(left_s, transfer.stall_s)):
-                message = await request.receive()
-        except TimeoutError:
-            raise _too_slow(transfer, received, clock() - began_s) from None
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        waited_s += clock() - began_s
-        part: bytes = message.get("body", b"")
-        more = message.get("more_body", False)
-        received += len(part)
-        if part:
-            yield part
-
-
-def _too_slow(transfer: TransferLimits, received: int, stood_still_s: float) -> CallerError:
-    return CallerError(
-        ProblemCode.BODY_TIMEOUT,
-        f"after {received} bytes of the body nothing came for {stood_still_s:.1f} s; a body may not "
-        f"stand still for {transfer.stall_s:g} s (`stall_timeout_s`), and has to come with at least "
-        f"{transfer.bytes_per_s} bytes a second on average once the host has waited that long in all",
-    )

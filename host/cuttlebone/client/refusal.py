@@ -68,4 +68,4 @@ def _read(status: int, body: bytes) -> _Reason:
         start = printable(body[:200].decode("utf-8", "replace"))
         return _Reason("not_a_problem_document", f"status {status}: {start}", ())
     faults = tuple(FieldFault(one.pointer, one.message) for one in problem.errors)
-    return _Reason(problem.code, problem.detail, faults)
+    return _Reason(str(problem.code), problem.detail, faults)
