@@ -19,17 +19,12 @@ from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.service.host import Host
 from cuttlebone.testing import Commands, Script, ScriptedGuest
 from cuttlebone_abi import Json, Signature
+from guest_scripts import report_and_echo
 from hosts import scripted_host
 
 BOUND_S: Final = 20.0
 BODY_BYTES_MAX: Final = 4096
 VERSION: Final = "1.2.3"
-
-
-def echo(_guest: ScriptedGuest, value: Json) -> Commands:
-    """Give the input back."""
-    yield {"cmd": "emit", "progress": {"step": 1}}
-    yield {"cmd": "done", "result": value}
 
 
 def say(_guest: ScriptedGuest, value: Json) -> Commands:
@@ -51,7 +46,7 @@ def give_up(_guest: ScriptedGuest, _value: Json) -> Commands:
 
 
 SCRIPTS: Final[Mapping[str, Script]] = {
-    "echo": echo,
+    "echo": report_and_echo,
     "say": say,
     "spin": spin,
     "give-up": give_up,

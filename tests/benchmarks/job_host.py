@@ -12,12 +12,7 @@ from api.hosted import served
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Json
-
-
-def echo(_guest: ScriptedGuest, value: Json) -> Commands:
-    """Report and give the input back."""
-    yield {"cmd": "emit", "progress": {"step": 1}}
-    yield {"cmd": "done", "result": value}
+from guest_scripts import report_and_echo
 
 
 def main(specs: Path, state: Path) -> None:
@@ -30,7 +25,7 @@ def main(specs: Path, state: Path) -> None:
 
     with served(
         specs,
-        {"echo": echo, "hold": hold},
+        {"echo": report_and_echo, "hold": hold},
         state=state,
         jobs_running_max=2,
         jobs_waiting_max=10_000_000,

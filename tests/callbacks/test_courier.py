@@ -23,15 +23,10 @@ from cuttlebone.metrics import HostMetrics
 from cuttlebone.service.host import Host
 from cuttlebone.store.memory.jobs import MemoryJobStore
 from cuttlebone.store.memory.outbox import MemoryDeliveries
-from cuttlebone.testing import Commands, ScriptedGuest
-from cuttlebone_abi import Json
+from guest_scripts import echo
 from hosts import BOUND_S, ended, scripted_host
 from receiving import Receiver, receiving
 from store.stores import DONE, job
-
-
-def echo(_guest: ScriptedGuest, value: Json) -> Commands:
-    yield {"cmd": "done", "result": value}
 
 
 def host_of(

@@ -19,6 +19,7 @@ from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.inference.model import Run
 from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
 from cuttlebone_abi import Json
+from guest_scripts import report_and_echo
 from hosts import serving
 
 PAUSE_S: Final = 0.002
@@ -58,13 +59,7 @@ def work(_guest: ScriptedGuest, value: Json) -> Commands:
     yield {"cmd": "done", "result": [read["text"], *said]}
 
 
-def echo(_guest: ScriptedGuest, value: Json) -> Commands:
-    """Give the input back."""
-    yield {"cmd": "emit", "progress": {"round": 0}}
-    yield {"cmd": "done", "result": value}
-
-
-SCRIPTS: Final[dict[str, Script]] = {"work": work, "echo": echo}
+SCRIPTS: Final[dict[str, Script]] = {"work": work, "echo": report_and_echo}
 MORE: Final = "model: small\ncapabilities: {read: [a.txt]}"
 
 

@@ -19,6 +19,7 @@ from cuttlebone.job.job import Submission
 from cuttlebone.store.sqlite import SqliteJobStore
 from cuttlebone.testing import Script, ScriptedGuest
 from cuttlebone_abi import JobStatus, Json
+from guest_scripts import echo
 from hosts import BOUND_S, ended, scripted_host, until
 from store.store_model import ENVELOPES
 from store.stores import accept, claimed
@@ -34,10 +35,6 @@ PIECE: Json = {"text": "x" * 2_000}
 def disk(tmp_path: Path) -> Iterator[Disk]:
     with mounted(tmp_path / "disk") as made:
         yield made
-
-
-def echo(_guest: ScriptedGuest, value: Json) -> Commands:
-    yield {"cmd": "done", "result": value}
 
 
 class Gated:

@@ -20,15 +20,12 @@ from cuttlebone.store.sqlite import SqliteJobStore
 from cuttlebone.testing import Commands, Script, ScriptedGuest, ScriptedSandbox
 from cuttlebone_abi import Completed, Failed, Json
 from execution.scripts import spin
+from guest_scripts import echo
 from hosts import ended, scripted_host, until, write_spec
 from store.stores import accept, claimed, finish, job
 
 NUMBERS_ONLY = "input: {type: number}"
 TEXT = "what it may read"
-
-
-def echo(_guest: ScriptedGuest, value: Json) -> Commands:
-    yield {"cmd": "done", "result": value}
 
 
 def other(_guest: ScriptedGuest, _value: Json) -> Commands:

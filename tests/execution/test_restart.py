@@ -17,6 +17,7 @@ from cuttlebone.service.host import Host
 from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
 from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Json
 from execution.scripts import spin
+from guest_scripts import echo
 from hosts import ended, scripted_host, serving, until
 
 MORE = "model: small\ncapabilities: {read: [./texts]}"
@@ -206,9 +207,6 @@ def test_a_stop_leaves_jobs_for_the_next_start(folder: Path, tmp_path: Path) -> 
 
 def test_a_final_job_is_there_after_a_restart(folder: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
-
-    def echo(_guest: ScriptedGuest, value: Json) -> Commands:
-        yield {"cmd": "done", "result": value}
 
     with scripted_host(folder, {"echo": echo}, state=state) as host:
         done = ended(host, host.jobs.submit(Submission("echo", 2**70)))

@@ -2,11 +2,11 @@
 
 import dataclasses
 import math
-import threading
+from collections.abc import Callable
 
 from cuttlebone.generation.outcome import Piece
 from cuttlebone.generation.ticket import CancelAsked, Generation, VerdictGiven
-from cuttlebone.inference.inbox import Inbox, Submitted
+from cuttlebone.inference.inbox import Inbox, Message, Submitted
 from cuttlebone.inference.meter import Meter
 from cuttlebone.inference.prompts import PromptMaker
 from cuttlebone.inference.sequence import BatchLimits
@@ -17,12 +17,28 @@ from inference.conftest import BOUND_S, ask
 STORY = {"story": "Once upon a time there was a fox"}
 
 
+class LateWord(Inbox):
+    """An inbox to which a message comes once somebody waits for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.late: Callable[[], None] | None = None
+        self.waited_s: float | None = None
+        """How long it would have been waited for at most."""
+
+    def take(self, *, verdicts: int = 1, timeout_s: float | None) -> list[Message]:
+        if timeout_s != 0 and self.late is not None:
+            late, self.late, self.waited_s = self.late, None, timeout_s
+            late()
+        return super().take(verdicts=verdicts, timeout_s=timeout_s)
+
+
 class Ticking:
     """A ticker whose clock moves only by slow batches, so that all it waits for is told by the test."""
 
     def __init__(self, limits: BatchLimits) -> None:
         self._model = FakeModel(STORY)
-        self._inbox = Inbox()
+        self._inbox = LateWord()
         self._ticker = Ticker(
             self._model, PromptMaker(self._model), self._inbox, limits, Meter(), clock=self._now_s
         )
@@ -55,15 +71,18 @@ class Ticking:
     def tick(self) -> None:
         assert self._ticker.tick()
 
+    def tick_with_late(self, verdict_of: Generation) -> float | None:
+        """Tick; the guest of one generation says to go on while it is waited for, and how long at most."""
+        self._inbox.late = lambda: verdict_of.verdict(stop=False)
+        self.tick()
+        return self._inbox.waited_s
+
 
 def test_a_batch_waits_for_the_verdicts_that_are_on_their_way() -> None:
     ticking = Ticking(BatchLimits(gather_s=BOUND_S))
     first, second = ticking.two_begun()
     first.verdict(stop=False)
-    late = threading.Timer(0.05, second.verdict, [False])
-    late.start()
-    ticking.tick()
-    late.join()
+    assert ticking.tick_with_late(second) == BOUND_S
     assert [first.next(0), second.next(0)] == [Piece(" upon")] * 2
 
 
@@ -84,10 +103,7 @@ def test_a_batch_waits_for_a_tenth_of_what_the_last_one_took() -> None:
     ticking.tick()
     assert [first.next(0), second.next(0)] == [Piece(" upon")] * 2
     first.verdict(stop=False)
-    late = threading.Timer(0.05, second.verdict, [False])
-    late.start()
-    ticking.tick()
-    late.join()
+    assert ticking.tick_with_late(second) == 1.0
     assert [first.next(0), second.next(0)] == [Piece(" a")] * 2
 
 
@@ -97,8 +113,5 @@ def test_who_comes_while_verdicts_are_waited_for_is_in_the_next_batch() -> None:
     ticking.tick()
     assert first.next(0) == Piece("Once")
     second = ticking.submit("b")
-    late = threading.Timer(0.05, first.verdict, [False])
-    late.start()
-    ticking.tick()
-    late.join()
+    assert ticking.tick_with_late(first) == BOUND_S
     assert [first.next(0), second.next(0)] == [Piece(" upon"), Piece("Once")]

@@ -9,15 +9,10 @@ from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Job, JobFilter, Submission
 from cuttlebone.job_options import Limits
 from cuttlebone.service.host import Host
-from cuttlebone.testing import Commands, ScriptedGuest
-from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Json, Signature, parse_type
+from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Signature, parse_type
 from execution.scripts import spin
+from guest_scripts import report_and_echo
 from hosts import ended, scripted_host, until
-
-
-def echo(_guest: ScriptedGuest, value: Json) -> Commands:
-    yield {"cmd": "emit", "progress": {"step": 1}}
-    yield {"cmd": "done", "result": value}
 
 
 def spinning(host: Host, job: Job) -> Job:
@@ -25,7 +20,7 @@ def spinning(host: Host, job: Job) -> Job:
 
 
 def test_a_job_runs_to_its_envelope(tmp_path: Path) -> None:
-    with scripted_host(tmp_path, {"echo": echo}) as host:
+    with scripted_host(tmp_path, {"echo": report_and_echo}) as host:
         job = host.jobs.submit(Submission("echo", {"a": 1}, labels={"team": "x"}))
         done = ended(host, job)
 
@@ -37,7 +32,7 @@ def test_a_job_runs_to_its_envelope(tmp_path: Path) -> None:
 
 
 def test_the_event_log_tells_the_whole_story(tmp_path: Path) -> None:
-    with scripted_host(tmp_path, {"echo": echo}) as host:
+    with scripted_host(tmp_path, {"echo": report_and_echo}) as host:
         job = ended(host, host.jobs.submit(Submission("echo", 5)))
         events = host.jobs.events(job.id, after=0)
 
@@ -54,7 +49,7 @@ def test_the_event_log_tells_the_whole_story(tmp_path: Path) -> None:
 def test_an_input_that_does_not_fit_is_refused_with_pointers(tmp_path: Path) -> None:
     signature = Signature(input=parse_type("{path: text}"))
     with (
-        scripted_host(tmp_path, {"echo": echo}, signature=signature) as host,
+        scripted_host(tmp_path, {"echo": report_and_echo}, signature=signature) as host,
         pytest.raises(CallerError) as caught,
     ):
         host.jobs.submit(Submission("echo", {"path": 1}))
@@ -101,7 +96,7 @@ def test_a_queued_job_is_cancelled_at_once(tmp_path: Path) -> None:
 
 
 def test_cancelling_a_job_that_has_ended_changes_nothing(tmp_path: Path) -> None:
-    with scripted_host(tmp_path, {"echo": echo}) as host:
+    with scripted_host(tmp_path, {"echo": report_and_echo}) as host:
         done = ended(host, host.jobs.submit(Submission("echo", 1)))
 
         assert host.jobs.cancel(done.id) == done
@@ -117,7 +112,7 @@ def test_a_job_that_takes_too_long_is_a_timeout(tmp_path: Path) -> None:
 
 
 def test_a_request_narrows_limits_and_never_widens_them(tmp_path: Path) -> None:
-    with scripted_host(tmp_path, {"echo": echo}, more="limits: {steps: 100}") as host:
+    with scripted_host(tmp_path, {"echo": report_and_echo}, more="limits: {steps: 100}") as host:
         stated = Limits(steps=1000, handles=3)
         job = host.jobs.submit(Submission("echo", 1, limits=stated))
 
@@ -126,7 +121,7 @@ def test_a_request_narrows_limits_and_never_widens_them(tmp_path: Path) -> None:
 
 def test_an_unknown_job_is_said_to_be_unknown(tmp_path: Path) -> None:
     with (
-        scripted_host(tmp_path, {"echo": echo}) as host,
+        scripted_host(tmp_path, {"echo": report_and_echo}) as host,
         pytest.raises(CallerError, match="there is no job 'nope'") as caught,
     ):
         host.jobs.get("nope")
@@ -147,7 +142,7 @@ def test_at_a_stop_every_accepted_job_gets_its_envelope(tmp_path: Path) -> None:
 
 
 def test_many_jobs_over_few_threads_all_end_with_their_own_result(tmp_path: Path) -> None:
-    with scripted_host(tmp_path, {"echo": echo}, jobs_running_max=3) as host:
+    with scripted_host(tmp_path, {"echo": report_and_echo}, jobs_running_max=3) as host:
         jobs = [host.jobs.submit(Submission("echo", number)) for number in range(60)]
         results = [ended(host, job).envelope for job in jobs]
 

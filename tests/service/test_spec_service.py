@@ -10,17 +10,12 @@ from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.service.host import Host
 from cuttlebone.service.spec_service import SpecService
 from cuttlebone.specs.block_registry import BLOCK_BYTES_MAX
-from cuttlebone.testing import Commands, ScriptedGuest
-from cuttlebone_abi import Json
+from guest_scripts import echo
 from hosts import scripted_host
 
 ECHO = b"echo"
 DIGITS = hashlib.sha256(ECHO).hexdigest()
 CAPABILITIES = "capabilities: {read: [texts]}\n"
-
-
-def echo(_guest: ScriptedGuest, value: Json) -> Commands:
-    yield {"cmd": "done", "result": value}
 
 
 @pytest.fixture
