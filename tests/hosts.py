@@ -52,8 +52,8 @@ def scripted_host(
 def until(host: Host, job: Job, condition: Callable[[Job], bool], bound_s: float = BOUND_S) -> Job:
     """Wait for a condition on a job, woken by its event log."""
     changed, deadline = threading.Event(), time.monotonic() + bound_s
-    with host.jobs.watch(job.id, changed.set):
-        while not condition(found := host.jobs.get(job.id)):
+    with host.jobs.watch(job.key, changed.set):
+        while not condition(found := host.jobs.get(job.key)):
             assert changed.wait(deadline - time.monotonic()), f"the job stayed {found.status}"
             changed.clear()
     return found

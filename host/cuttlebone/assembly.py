@@ -32,10 +32,9 @@ from cuttlebone.settings import Settings
 from cuttlebone.specs.block_registry import BlockRegistry
 from cuttlebone.specs.catalog import Catalog, spec_files_in
 from cuttlebone.specs.loading import load_document
-from cuttlebone.store.jobs import JobStore
-from cuttlebone.store.memory.jobs import MemoryJobStore
-from cuttlebone.store.sqlite import SqliteJobStore
-from cuttlebone.store.watchers import Watchers
+from cuttlebone.store.memory import open_memory_stores
+from cuttlebone.store.sqlite import open_sqlite_stores
+from cuttlebone.store.stores import Stores
 
 
 class Modules(Protocol):
@@ -80,11 +79,11 @@ def open_host_with(
     with ExitStack() as stack:
         # Before the blocks: it locks the state folder, or refuses one that is in use.
         metrics = HostMetrics(version=version("cuttlebone"))
-        store = _store(settings, metrics)
-        stack.callback(store.close)
+        stores = _stores(settings, metrics)
+        stack.callback(stores.close)
         blocks = BlockRegistry(_blocks_folder(settings, stack), modules.admit)
         yield stack.enter_context(
-            _running(settings, modules, endpoints, store, blocks, spec_files, metrics)
+            _running(settings, modules, endpoints, stores, blocks, spec_files, metrics)
         )
 
 
@@ -93,12 +92,12 @@ def _running(
     settings: Settings,
     modules: Modules,
     endpoints: EndpointDirectory,
-    store: JobStore,
+    stores: Stores,
     blocks: BlockRegistry,
     spec_files: Sequence[Path] | None,
     metrics: HostMetrics,
 ) -> Iterator[Host]:
-    callbacks = open_callbacks(settings, store, metrics)
+    callbacks = open_callbacks(settings, stores, metrics)
     catalog = Catalog(
         _spec_lister(settings, spec_files),
         admit=modules.admit,
@@ -106,22 +105,21 @@ def _running(
         blocks=blocks.path,
     )
     queue = JobQueue(
-        store,
+        stores.jobs,
         waiting_max=settings.jobs_waiting_max,
         tenant_running_max=settings.tenant_jobs_running_max,
     )
-    watchers, watchdog, running = Watchers(), Watchdog(), RunningJobs()
+    watchdog, running = Watchdog(), RunningJobs()
     accepted = AcceptedSpecs(
-        catalog, store, partial(load_document, admit=modules.admit, blocks=blocks.path)
+        catalog, stores.jobs, partial(load_document, admit=modules.admit, blocks=blocks.path)
     )
-    ending = JobEnding(store, accepted, watchers, running, metrics)
+    ending = JobEnding(stores.jobs, accepted, running, metrics)
     worker = Worker(
         queue=queue,
-        store=store,
+        stores=stores,
         specs=accepted,
         open_guest=modules.open_guest,
         inference=EndpointInference(endpoints),
-        watchers=watchers,
         watchdog=watchdog,
         running=running,
         ending=ending,
@@ -130,10 +128,9 @@ def _running(
     threads = JobThreads(worker, count=settings.jobs_running_max)
     jobs = JobService(
         catalog=catalog,
-        store=store,
+        stores=stores,
         admission=Admission(catalog, accepted, queue, callbacks.policy, metrics),
         ending=ending,
-        watchers=watchers,
         endpoints=endpoints,
         tenant_running_max=settings.tenant_jobs_running_max,
     )
@@ -141,11 +138,11 @@ def _running(
     host = Host(
         jobs, SpecService(catalog, blocks), HostStatus(endpoints, metrics, layers), settings
     )
-    watch_figures(metrics, store, endpoints)
-    housekeeper = Housekeeper(store, ending, ttl_s=settings.jobs_kept_s)
+    watch_figures(metrics, stores, endpoints)
+    housekeeper = Housekeeper(stores.jobs, ending, ttl_s=settings.jobs_kept_s)
     with ExitStack() as stack:
         catalog.refresh()
-        recover(store, ending, attempts_max=settings.attempts_max)
+        recover(stores.jobs, ending, attempts_max=settings.attempts_max)
         endpoints.start()
         stack.callback(endpoints.stop)
         watchdog.start()
@@ -159,10 +156,10 @@ def _running(
         yield host
 
 
-def _store(settings: Settings, metrics: HostMetrics) -> JobStore:
+def _stores(settings: Settings, metrics: HostMetrics) -> Stores:
     if settings.state is None:
-        return MemoryJobStore(kept_max=settings.jobs_kept_max)
-    return SqliteJobStore(settings.state, metrics=metrics)
+        return open_memory_stores(kept_max=settings.jobs_kept_max)
+    return open_sqlite_stores(settings.state, metrics=metrics)
 
 
 def _blocks_folder(settings: Settings, stack: ExitStack) -> Path:

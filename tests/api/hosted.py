@@ -16,6 +16,7 @@ from cuttlebone.api.connection_limits import ConnectionLimits
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.assembly import Modules
 from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.job.job import TENANT, JobKey
 from cuttlebone.service.host import Host
 from cuttlebone.testing import Commands, Script, ScriptedGuest
 from cuttlebone_abi import Json, Signature
@@ -110,11 +111,12 @@ class Api:
         assert ended["envelope"] is not None, ended
         return ended
 
-    def emitted(self, job: Mapping[str, Any], progress: Json) -> None:
+    def emitted(self, job: Mapping[str, Any], progress: Json, tenant: str = TENANT) -> None:
         """Wait until the block of a job has emitted `progress`."""
         changed = threading.Event()
-        with self.host.jobs.watch(job["id"], changed.set):
-            while self.host.jobs.get(job["id"]).progress != progress:
+        key = JobKey(tenant, job["id"])
+        with self.host.jobs.watch(key, changed.set):
+            while self.host.jobs.get(key).progress != progress:
                 assert changed.wait(BOUND_S), f"the job never emitted {progress!r}"
                 changed.clear()
 

@@ -204,6 +204,28 @@ def test_too_many_requests_are_refused_with_a_time_to_come_back(tmp_path: Path) 
     assert over[0].headers["Retry-After"] == "1"
 
 
+def test_an_id_belongs_to_its_tenant(tmp_path: Path) -> None:
+    with (
+        guarded(tmp_path) as (api, tokens),
+        client(api, tokens, "a", "red") as red,
+        client(api, tokens, "b", "blue") as blue,
+    ):
+        path, wait = "/v1/jobs/same-id-of-two", {"wait": 20}
+        for tenant, value in ((red, "red"), (blue, "blue")):
+            put = tenant.put(path, json={"spec": "echo", "input": value})
+            assert put.status_code == 202
+        results = [
+            tenant.get(path, params=wait).json()["envelope"]["result"] for tenant in (red, blue)
+        ]
+        events = [tenant.get(f"{path}/events").text for tenant in (red, blue)]
+        assert red.delete(path).status_code == 204
+        left = [tenant.get(path).status_code for tenant in (red, blue)]
+
+    assert results == ["red", "blue"]
+    assert ['"blue"' in told for told in events] == [False, True]
+    assert left == [404, 200]
+
+
 def test_a_tenant_has_so_many_jobs_waiting(tmp_path: Path) -> None:
     with (
         guarded(tmp_path, jobs_running_max=1, tenant_jobs_waiting_max=1) as (api, tokens),
@@ -211,7 +233,7 @@ def test_a_tenant_has_so_many_jobs_waiting(tmp_path: Path) -> None:
         client(api, tokens, "b", "blue") as blue,
     ):
         spin = {"spec": "spin", "input": None}
-        api.emitted(red.post("/v1/jobs", json=spin).json(), "spinning")
+        api.emitted(red.post("/v1/jobs", json=spin).json(), "spinning", "red")
         assert red.post("/v1/jobs", json=spin).status_code == 202
         answer = red.post("/v1/jobs", json=spin)
         refused(answer, 429, ProblemCode.QUOTA_EXCEEDED)
@@ -226,7 +248,7 @@ def test_a_tenant_has_so_many_jobs_running_and_a_waiting_one_says_so(tmp_path: P
         client(api, tokens, "b", "blue") as blue,
     ):
         spin = {"spec": "spin", "input": None}
-        api.emitted(red.post("/v1/jobs", json=spin).json(), "spinning")
+        api.emitted(red.post("/v1/jobs", json=spin).json(), "spinning", "red")
         second = red.post("/v1/jobs", json=spin).json()
         done = blue.post("/v1/jobs", json=BODY).json()
         ended = blue.get(done["links"]["self"], params={"wait": 20}).json()

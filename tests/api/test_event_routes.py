@@ -18,7 +18,7 @@ from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.generation.state import Phase, State
 from cuttlebone.http_types import Health
 from cuttlebone.job.events import JobEvent
-from cuttlebone.job.job import Submission
+from cuttlebone.job.job import TENANT, JobKey, Submission
 from cuttlebone.service.job_service import JobService
 from cuttlebone.testing import Commands, ScriptedEndpoint, ScriptedGuest
 from cuttlebone_abi import Json, load_json
@@ -228,9 +228,11 @@ def test_a_reader_that_a_job_is_forgotten_under_is_told_of_the_gap(tmp_path: Pat
 
         async def told() -> list[str]:
             jobs, metrics = api.host.jobs, api.host.status.metrics
-            with Subscribers().subscribe(jobs, first["id"]) as subscription:
+            with Subscribers().subscribe(jobs, JobKey(TENANT, first["id"])) as subscription:
                 snapshot = Health(status="", version="")
-                stream = event_stream(jobs, subscription, snapshot, first["id"], 3, metrics)
+                stream = event_stream(
+                    jobs, subscription, snapshot, JobKey(TENANT, first["id"]), 3, metrics
+                )
                 return [f"{event.event} {event.raw_data}" async for event in stream][1:]
 
         assert asyncio.run(told()) == ['gap {"after":3,"next":null}']
@@ -254,8 +256,8 @@ class LosesAnEvent(JobService):
         """Take everything else from a service that works."""
         vars(self).update(vars(whole))
 
-    def events(self, job_id: str, *, after: int) -> Sequence[JobEvent]:
-        return [one for one in super().events(job_id, after=after) if one.number != 3]
+    def events(self, key: JobKey, *, after: int) -> Sequence[JobEvent]:
+        return [one for one in super().events(key, after=after) if one.number != 3]
 
 
 def test_an_event_that_is_missing_is_said(api: Api) -> None:
@@ -263,9 +265,11 @@ def test_an_event_that_is_missing_is_said(api: Api) -> None:
 
     async def told() -> list[str]:
         jobs, metrics = LosesAnEvent(api.host.jobs), api.host.status.metrics
-        with Subscribers().subscribe(jobs, job["id"]) as subscription:
+        with Subscribers().subscribe(jobs, JobKey(TENANT, job["id"])) as subscription:
             snapshot = Health(status="", version="")
-            stream = event_stream(jobs, subscription, snapshot, job["id"], 0, metrics)
+            stream = event_stream(
+                jobs, subscription, snapshot, JobKey(TENANT, job["id"]), 0, metrics
+            )
             return [f"{event.event} {event.id or event.raw_data}" async for event in stream][1:]
 
     assert asyncio.run(told()) == [

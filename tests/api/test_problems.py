@@ -17,7 +17,7 @@ from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.api.problems import KINDS
 from cuttlebone.errors import ProblemCode, StoreUnavailable
 from cuttlebone.job.events import JobEvent
-from cuttlebone.job.job import Admitted, Submission
+from cuttlebone.job.job import Admitted, JobKey, Submission
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.service.host import Host
 from cuttlebone.service.host_status import HostStatus
@@ -206,8 +206,8 @@ class LosesItsLog(JobService):
         """Take everything else from a service that works."""
         vars(self).update(vars(whole))
 
-    def events(self, job_id: str, *, after: int) -> Sequence[JobEvent]:
-        raise RuntimeError(f"the log of {job_id} after {after} is gone")
+    def events(self, key: JobKey, *, after: int) -> Sequence[JobEvent]:
+        raise RuntimeError(f"the log of {key.id} after {after} is gone")
 
 
 def test_a_fault_in_the_middle_of_a_stream_ends_it_without_a_result_and_is_logged(

@@ -15,7 +15,7 @@ from cuttlebone.api.resource_views import (
     spec_resource,
 )
 from cuttlebone.generation.state import Phase
-from cuttlebone.job.job import Job
+from cuttlebone.job.job import TENANT, Job, JobKey
 from cuttlebone.service.answers import ModelStatus
 
 
@@ -34,7 +34,7 @@ def left_out(resource: BaseModel) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def finished(api: Api) -> Job:
-    return api.host.jobs.get(api.ended(api.submit("echo"))["id"])
+    return api.host.jobs.get(JobKey(TENANT, api.ended(api.submit("echo"))["id"]))
 
 
 def test_a_job_is_shown_whole(api: Api, finished: Job) -> None:
@@ -42,9 +42,9 @@ def test_a_job_is_shown_whole(api: Api, finished: Job) -> None:
 
 
 def test_a_job_that_waits_is_shown_whole(api: Api) -> None:
-    job = api.host.jobs.get(api.submit("spin")["id"])
+    job = api.host.jobs.get(JobKey(TENANT, api.submit("spin")["id"]))
     shown = job_resource(api.host.jobs, replace(job, started_at=datetime.now(UTC)))
-    api.host.jobs.cancel(job.id)
+    api.host.jobs.cancel(job.key)
 
     assert not list(left_out(shown))
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -28,8 +28,10 @@ from cuttlebone.assembly import open_host
 from cuttlebone.job.job import Job, JobFilter, Submission, now
 from cuttlebone.job_options import Limits
 from cuttlebone.settings import Isolation, Settings
-from cuttlebone.store.sqlite import SqliteJobStore
+from cuttlebone.store.sqlite import open_sqlite_stores
+from cuttlebone.store.sqlite.reading import FILE_NAME
 from cuttlebone.store.sqlite.rows import COLUMNS
+from cuttlebone.store.sqlite.schema import connect
 from cuttlebone_abi import JobStatus
 from http_load import Load, health_p99_ms, submit_all
 from report import Row, at_most, run_benchmark
@@ -39,11 +41,12 @@ BLOCK: Final = TESTS / "guests" / "report.wat"
 WAITING: Final = 100_000
 _COPIES: Final = f"""
 with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ?)
-insert into jobs ({", ".join(COLUMNS)})
-select 'job-' || n, {", ".join(COLUMNS[1:])} from jobs, numbers where id = 'job'
+insert into jobs (id, rank, {", ".join(COLUMNS[1:])})
+select 'job-' || n, rank, {", ".join(COLUMNS[1:])} from jobs, numbers where id = 'job'
 """  # names of our own
 _COPIES_EVENTS: Final = """
-insert into job_events select jobs.number, 1, kind, at_us, data from jobs, job_events
+insert into job_events (job, number, kind, at_us, data)
+select jobs.number, 1, kind, at_us, data from jobs, job_events
 where jobs.id != 'job'
 """
 CLIENTS: Final = (1, 16, 64)
@@ -172,24 +175,25 @@ def _waiting() -> Iterator[Row]:
 
 def _fill(folder: Path, count: int) -> None:
     """Make a store with jobs that wait: one is accepted, the others are its copies."""
-    store = SqliteJobStore(folder)
+    stores = open_sqlite_stores(folder)
     job = Job(
         id="job", spec="echo", input=b'{"path":"a"}', limits=Limits(), labels={}, created_at=now()
     )
-    store.accept(job, waiting_max=count).result()
-    store._writer.do(lambda connection: connection.execute(_COPIES, (count - 1,)).rowcount)
-    store._writer.do(lambda connection: connection.execute(_COPIES_EVENTS).rowcount)
-    store.close()
+    stores.jobs.accept(job, waiting_max=count).result()
+    stores.close()
+    with closing(connect(folder / FILE_NAME)) as connection:
+        connection.execute(_COPIES, (count - 1,))
+        connection.execute(_COPIES_EVENTS)
 
 
 def _claim_ms(folder: Path) -> float:
-    store = SqliteJobStore(folder)
+    stores = open_sqlite_stores(folder)
     times_s = []
     for _ in range(50):
         began_s = time.perf_counter()
-        store.claim()
+        stores.jobs.claim()
         times_s.append(time.perf_counter() - began_s)
-    store.close()
+    stores.close()
     return 1e3 * median(times_s)
 
 
@@ -206,14 +210,15 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from cuttlebone.job.job import JobFilter
-from cuttlebone.store.sqlite import SqliteJobStore
+from cuttlebone.store.sqlite import open_sqlite_stores
 
-store = SqliteJobStore(Path(sys.argv[1]))
+stores = open_sqlite_stores(Path(sys.argv[1]))
+jobs = stores.jobs
 for _ in range(20):
-    store.claim(), store.waiting(), store.expired(datetime.now(UTC)), store.find(JobFilter())
+    jobs.claim(), jobs.waiting(), jobs.expired(datetime.now(UTC)), jobs.find(JobFilter())
 lines = Path("/proc/self/status").read_text().splitlines()
 print(next(line.split()[1] for line in lines if line.startswith("VmRSS")))
-store.close()
+stores.close()
 """
 
 if __name__ == "__main__":

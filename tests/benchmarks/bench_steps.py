@@ -21,7 +21,7 @@ from pydantic_core import from_json
 from codec_calls import codec_calls
 from cuttlebone.assembly import open_host_with
 from cuttlebone.endpoints.directory import EndpointDirectory
-from cuttlebone.job.job import Submission
+from cuttlebone.job.job import JobKey, Submission
 from cuttlebone.sandbox import Block, GuestLimits, Sandbox
 from cuttlebone.sandbox.engine import new_engine
 from cuttlebone.service.host import Host
@@ -216,12 +216,12 @@ def jobs_per_s(opened: Host, jobs: int) -> float:
     return 2 * jobs / (time.perf_counter() - began)
 
 
-def submit(opened: Host, value: Json = None) -> str:
+def submit(opened: Host, value: Json = None) -> JobKey:
     """Submit one job."""
-    return opened.jobs.submit(Submission(spec="three_steps", input=value)).id
+    return opened.jobs.submit(Submission(spec="three_steps", input=value)).key
 
 
-def wait(opened: Host, job: str) -> None:
+def wait(opened: Host, job: JobKey) -> None:
     """Wait for the end of a job, woken by its event log."""
     changed = threading.Event()
     with opened.jobs.watch(job, changed.set):

@@ -21,12 +21,14 @@ from cuttlebone.job.delivery import Attempt, Delivery, DeliveryState
 from cuttlebone.job.job import Job, JobFilter, Submission
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.service.host import Host
-from cuttlebone.store.memory.jobs import MemoryJobStore
-from cuttlebone.store.memory.outbox import MemoryDeliveries
+from cuttlebone.store.memory import MemoryState, open_memory_stores
+from cuttlebone.store.memory.outbox import MemoryOutbox
+from cuttlebone.store.outbox import Outbox
+from cuttlebone.store.stores import Stores
 from guest_scripts import echo
 from hosts import BOUND_S, ended, scripted_host
 from receiving import Receiver, receiving
-from store.stores import DONE, job
+from store.stores import finish, job, key
 
 
 def host_of(
@@ -58,7 +60,7 @@ def finished(host: Host, receiver: Receiver) -> Job:
 def settled(host: Host, job: Job) -> Delivery:
     """Wait until a delivery is tried no more."""
     for _ in range(2_000):
-        (delivery,) = host.jobs.deliveries(job.id)
+        (delivery,) = host.jobs.deliveries(job.key)
         if delivery.state is not DeliveryState.PENDING:
             return delivery
         ended(host, host.jobs.submit(Submission("echo", None)))  # time passes
@@ -156,11 +158,11 @@ def test_in_memory_a_secret_has_to_be_stated(tmp_path: Path) -> None:
     Webhook(secret.read_text()).verify(request.body, request.headers)
 
 
-class FullDisk(MemoryDeliveries):
+class FullDisk(MemoryOutbox):
     """Cannot be written at first."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, state: MemoryState) -> None:
+        super().__init__(state)
         self.noted = threading.Event()
         self._full = True
 
@@ -180,9 +182,10 @@ async def odd_look_up(_host: str, _port: int) -> list[IPv4Address | IPv6Address]
 
 
 @contextmanager
-def couriered(store: MemoryJobStore, port: int, sender: Sender) -> Iterator[None]:
+def couriered(stores: Stores, outbox: Outbox, port: int, sender: Sender) -> Iterator[None]:
     courier = Courier(
-        store,
+        stores.jobs,
+        outbox,
         CallbackPolicy([f"127.0.0.1:{port}"]),
         signer=Signer([]),
         sender=sender,
@@ -194,26 +197,29 @@ def couriered(store: MemoryJobStore, port: int, sender: Sender) -> Iterator[None
     courier.stop()
 
 
-def finished_in(store: MemoryJobStore, url: str) -> None:
-    store.accept(replace(job("a"), callback_url=url), waiting_max=9).result()
-    store.finish("a", attempt=0, envelope=DONE, accounting=None)
+def on_full_disk() -> tuple[Stores, FullDisk]:
+    state = MemoryState()
+    return open_memory_stores(kept_max=9, state=state), FullDisk(state)
+
+
+def finished_in(stores: Stores, url: str) -> None:
+    stores.jobs.accept(replace(job("a"), callback_url=url), waiting_max=9).result()
+    finish(stores, "a")
 
 
 def test_an_attempt_that_cannot_be_kept_yet_is_not_made_again() -> None:
-    store, log = MemoryJobStore(kept_max=9), FullDisk()
-    store.deliveries = log
+    stores, log = on_full_disk()
     with receiving() as receiver:
-        finished_in(store, f"{receiver.url}/")
-        with couriered(store, receiver.port, Sender()):
+        finished_in(stores, f"{receiver.url}/")
+        with couriered(stores, log, receiver.port, Sender()):
             assert log.noted.wait(BOUND_S)
         assert len(receiver.received()) == 1
-    assert log.of("a")[0].state is DeliveryState.DELIVERED
+    assert log.of(key("a"))[0].state is DeliveryState.DELIVERED
 
 
 def test_a_fault_of_the_host_fails_one_attempt_and_not_the_courier() -> None:
-    store, log = MemoryJobStore(kept_max=9), FullDisk()
-    store.deliveries = log
-    finished_in(store, "http://127.0.0.1:9/")
-    with couriered(store, 9, Sender(look_up=odd_look_up)):
+    stores, log = on_full_disk()
+    finished_in(stores, "http://127.0.0.1:9/")
+    with couriered(stores, log, 9, Sender(look_up=odd_look_up)):
         assert log.noted.wait(BOUND_S)
-    assert "a fault of this host" in log.of("a")[0].attempts[0].reason
+    assert "a fault of this host" in log.of(key("a"))[0].attempts[0].reason

@@ -10,7 +10,7 @@ from cuttlebone.access import TokenFile, TokenScope
 from cuttlebone.callbacks.message import own_secrets
 from cuttlebone.cli.diagnosis import Diagnosis, Severity, diagnose
 from cuttlebone.settings import Isolation, Settings
-from cuttlebone.store.sqlite import SqliteJobStore
+from cuttlebone.store.sqlite import open_sqlite_stores
 from cuttlebone_abi import Json
 
 THREAD = Isolation.THREAD
@@ -110,7 +110,7 @@ def test_a_folder_that_cannot_be_made_is_shown(specs: Path, tmp_path: Path) -> N
 
 def test_a_store_is_counted_and_one_that_is_none_is_shown(specs: Path, tmp_path: Path) -> None:
     settings = settings_in(tmp_path, specs)
-    SqliteJobStore(tmp_path / "state").close()
+    open_sqlite_stores(tmp_path / "state").close()
     assert "0 jobs, schema version" in "".join(one.what for one in diagnose(settings))
     (tmp_path / "state" / "jobs.sqlite").write_bytes(b"no database" * 1000)
     (found,) = to_mend(settings)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from cuttlebone.settings import Settings
-from cuttlebone.store.sqlite import SqliteJobStore
-from store.stores import accept
+from cuttlebone.store.sqlite import open_sqlite_stores
+from store.stores import accept, key
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "operations.md").read_text()
@@ -22,14 +22,14 @@ def test_the_backup_of_a_store_that_is_open_can_be_started_on(tmp_path: Path) ->
     state, backup = tmp_path / "state", tmp_path / "backup"
     backup.mkdir(mode=0o700)
     (statement,) = re.findall(r'^\$ sqlite3 "\$STATE/jobs\.sqlite" "(.+)"$', PAGE, re.MULTILINE)
-    store = SqliteJobStore(state)
-    accept(store, "a")
+    stores = open_sqlite_stores(state)
+    accept(stores, "a")
     with closing(sqlite3.connect(state / "jobs.sqlite")) as connection:
         connection.execute(statement.replace("$BACKUP", str(backup)))
-    store.close()
-    restored = SqliteJobStore(backup)
-    assert restored.get("a") is not None
-    assert restored.waiting() == 1
+    stores.close()
+    restored = open_sqlite_stores(backup)
+    assert restored.jobs.get(key("a")) is not None
+    assert restored.jobs.waiting() == 1
     restored.close()
 
 

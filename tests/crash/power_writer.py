@@ -14,7 +14,9 @@ from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Job, now
 from cuttlebone.job.journal import JournalEntry, digest
 from cuttlebone.job_options import Limits
-from cuttlebone.store.sqlite import SqliteJobStore
+from cuttlebone.store.sqlite import stores_over
+from cuttlebone.store.sqlite.database import Database
+from cuttlebone.store.stores import Stores
 from cuttlebone_abi import Completed, Usage
 
 THREADS = 4
@@ -22,7 +24,7 @@ PROMISES = "promises"
 DONE = Completed(result="x" * 500, usage=Usage(tokens_in=1, tokens_out=1, duration_ms=1, model=""))
 
 
-def run(store: SqliteJobStore, promises: int, name: str, jobs: int) -> None:
+def run(stores: Stores, promises: int, name: str, jobs: int) -> None:
     """Accept and see to their ends a number of jobs."""
 
     def promised(what: str, job: str) -> None:
@@ -37,15 +39,15 @@ def run(store: SqliteJobStore, promises: int, name: str, jobs: int) -> None:
             labels={},
             created_at=now(),
         )
-        store.accept(job, waiting_max=1_000_000).result()
+        stores.jobs.accept(job, waiting_max=1_000_000).result()
         promised("accepted", job.id)
-        claimed = store.claim()
+        claimed = stores.jobs.claim()
         if claimed is None:
             continue
-        store.append(claimed, EventKind.PROGRESS, number, after=lambda: None)
-        store.record(claimed, _generation())
+        stores.events.append(claimed.fence, EventKind.PROGRESS, number)
+        stores.journal.record(claimed.fence, _generation())
         promised("recorded", claimed.id)
-        store.finish(claimed.id, attempt=claimed.attempt, envelope=DONE, accounting=None)
+        stores.jobs.finish(claimed.fence, envelope=DONE, accounting=None)
         promised("finished", claimed.id)
 
 
@@ -56,21 +58,21 @@ def _generation() -> JournalEntry:
 
 def main(state: Path, jobs: int) -> None:
     """Run to the end; whoever preloaded the log cuts it where he likes."""
-    store = SqliteJobStore(state)
+    database = Database(state)
+    stores = stores_over(database)
     # Far more often than by default, so that many cuts fall into a checkpoint.
-    store._writer.do(
-        lambda connection: connection.execute("pragma wal_autocheckpoint = 30").fetchall()
-    )
+    pragma = "pragma wal_autocheckpoint = 30"
+    database.do(lambda transaction: transaction.connection.execute(pragma).fetchall())
     promises = os.open(state / PROMISES, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     threads = [
-        threading.Thread(target=run, args=(store, promises, f"t{number}", jobs))
+        threading.Thread(target=run, args=(stores, promises, f"t{number}", jobs))
         for number in range(THREADS)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    store.close()
+    stores.close()
 
 
 if __name__ == "__main__":

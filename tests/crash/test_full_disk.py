@@ -15,14 +15,15 @@ from api.hosted import Api, served
 from crash.disks import Disk, fill_by_submitting, mounted
 from cuttlebone.errors import OperatorError, StoreUnavailable
 from cuttlebone.job.events import EventKind
-from cuttlebone.job.job import Submission
-from cuttlebone.store.sqlite import SqliteJobStore
+from cuttlebone.job.job import TENANT, JobKey, Submission
+from cuttlebone.store.sqlite import open_sqlite_stores
+from cuttlebone.store.stores import Stores
 from cuttlebone.testing import Script, ScriptedGuest
 from cuttlebone_abi import JobStatus, Json
 from guest_scripts import echo
 from hosts import BOUND_S, ended, scripted_host, until
 from store.store_model import ENVELOPES
-from store.stores import accept, claimed
+from store.stores import accept, claimed, key
 
 Commands = Generator[Json | bytes, dict[str, Any], None]
 
@@ -74,7 +75,7 @@ def test_a_submitter_is_refused_and_nothing_accepted_is_missing(
     disk.free()
 
     assert api.ended(running)["envelope"]["result"] == "through"
-    told = api.host.jobs.events(running["id"], after=0)
+    told = api.host.jobs.events(JobKey(TENANT, running["id"]), after=0)
     assert [one.data for one in told if one.kind is EventKind.PROGRESS] == ["waiting", *range(100)]
     for job_id in accepted:
         assert api.ended({"links": {"self": f"/v1/jobs/{job_id}"}})["status"] == "completed"
@@ -98,7 +99,7 @@ def test_a_host_with_a_full_disk_can_be_stopped_and_loses_nothing(
     with scripted_host(specs, {"gated": script}, state=disk.folder) as host:
         for job in (running, queued):
             assert ended(host, job).status is JobStatus.COMPLETED
-            told = host.jobs.events(job.id, after=0)
+            told = host.jobs.events(job.key, after=0)
             progress = [one.data for one in told if one.kind is EventKind.PROGRESS]
             assert progress == ["waiting", *range(100)]
 
@@ -113,8 +114,8 @@ def test_a_host_does_not_start_on_a_full_disk(disk: Disk, tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def store(disk: Disk) -> Iterator[SqliteJobStore]:
-    made = SqliteJobStore(disk.folder)
+def stores(disk: Disk) -> Iterator[Stores]:
+    made = open_sqlite_stores(disk.folder)
     yield made
     made.close()
 
@@ -126,25 +127,25 @@ def in_thread(act: Callable[[], object]) -> threading.Thread:
 
 
 def test_what_a_job_thread_writes_waits_for_room_and_keeps_its_order(
-    store: SqliteJobStore, disk: Disk
+    stores: Stores, disk: Disk
 ) -> None:
-    accept(store, "a", "b")
-    running = claimed(store)
+    accept(stores, "a", "b")
+    running = claimed(stores)
     disk.fill()
     while True:  # until not even the log of SQLite has room any more
         try:
-            store.request_cancel("b")
+            stores.jobs.request_cancel(key("b"))
         except StoreUnavailable:
             break
     for number in range(3):
-        store.append(running, EventKind.TOKEN, {**PIECE, "n": number}, after=lambda: None)
+        stores.events.append(running.fence, EventKind.TOKEN, {**PIECE, "n": number})
     ending = in_thread(
-        lambda: store.finish("a", attempt=running.attempt, envelope=ENVELOPES[0], accounting=None)
+        lambda: stores.jobs.finish(running.fence, envelope=ENVELOPES[0], accounting=None)
     )
     with pytest.raises(StoreUnavailable):
-        store.request_cancel("b")
+        stores.jobs.request_cancel(key("b"))
     disk.free()
     ending.join(BOUND_S)
 
-    kinds = [event.kind for event in store.events("a", after=2, limit=99)]
+    kinds = [event.kind for event in stores.events.read(key("a"), after=2, limit=99)]
     assert kinds == [EventKind.TOKEN] * 3 + [EventKind.STATUS, EventKind.RESULT]

@@ -19,7 +19,9 @@ import pytest
 from crash.power import Disk, Record, read_log
 from crash.power_writer import PROMISES
 from cuttlebone.errors import OperatorError
-from cuttlebone.store.sqlite import SqliteJobStore
+from cuttlebone.job.job import TENANT, JobKey
+from cuttlebone.store.sqlite import open_sqlite_stores
+from cuttlebone.store.stores import Stores
 from cuttlebone_abi import JobStatus
 
 TRIALS_SHORT = 40
@@ -103,24 +105,25 @@ def test_what_was_promised_survives_a_power_loss(
 
 def broken(folder: Path, records: Sequence[Record]) -> list[str]:
     """The promises that a store opened on `folder` does not keep. It raises if it is damaged."""
-    store = SqliteJobStore(folder)
+    stores = open_sqlite_stores(folder)
     try:
-        store.recover()
+        stores.jobs.recover()
         return [
-            f"{job} was {what}" for what, job in promises(records) if not _kept(store, what, job)
+            f"{job} was {what}" for what, job in promises(records) if not _kept(stores, what, job)
         ]
     finally:
-        store.close()
+        stores.close()
 
 
-def _kept(store: SqliteJobStore, what: str, job_id: str) -> bool:
-    job = store.get(job_id)
+def _kept(stores: Stores, what: str, job_id: str) -> bool:
+    key = JobKey(TENANT, job_id)
+    job = stores.jobs.get(key)
     if job is None:
         return False
     match what:
         case "accepted":
             return job.status is JobStatus.QUEUED or job.envelope is not None
         case "recorded":
-            return len(store.journal(job_id)) == 1
+            return len(stores.journal.journal(key)) == 1
         case _:
             return job.status is JobStatus.COMPLETED and job.envelope is not None

@@ -8,8 +8,8 @@ from cuttlebone.store.jobs import JobStore
 from cuttlebone.testing import ScriptedSandbox
 
 
-def without_specs(store: JobStore) -> AcceptedSpecs:
+def without_specs(jobs: JobStore) -> AcceptedSpecs:
     """The specs of a host that serves none."""
     admit = ScriptedSandbox({}).admit
     catalog = Catalog(list, admit=admit, limits_max=Limits())
-    return AcceptedSpecs(catalog, store, lambda document: load_document(document, admit=admit))
+    return AcceptedSpecs(catalog, jobs, lambda document: load_document(document, admit=admit))

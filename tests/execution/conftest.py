@@ -6,9 +6,9 @@ import pytest
 
 from execution.recordings import TEXT
 from job_scopes import scope_of, told
-from store.stores import store
+from store.stores import lives, stores
 
-__all__ = ["folder", "scope_of", "store", "told"]
+__all__ = ["folder", "lives", "scope_of", "stores", "told"]
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def record(
     ) as host:
         job = host.jobs.submit(Submission("block", {"n": 2**70}, record=recording))
         ended(host, job)
-        return read_recorded_job(dump_json(host.jobs.journal(job.id)), "the document")
+        return read_recorded_job(dump_json(host.jobs.journal(job.key)), "the document")
 
 
 def again(

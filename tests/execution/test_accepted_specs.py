@@ -14,9 +14,8 @@ from cuttlebone.job_options import Limits
 from cuttlebone.service.host import Host
 from cuttlebone.specs.catalog import Catalog, spec_files_in
 from cuttlebone.specs.loading import LoadedSpec, load_document
-from cuttlebone.store.jobs import JobStore
-from cuttlebone.store.memory.jobs import MemoryJobStore
-from cuttlebone.store.sqlite import SqliteJobStore
+from cuttlebone.store.memory import open_memory_stores
+from cuttlebone.store.sqlite import open_sqlite_stores
 from cuttlebone.testing import Commands, Script, ScriptedGuest, ScriptedSandbox
 from cuttlebone_abi import Completed, Failed, Json
 from execution.scripts import spin
@@ -96,7 +95,7 @@ def test_a_job_runs_the_block_that_it_was_accepted_for(folder: Path, state: Path
         write_spec(folder, "echo", NUMBERS_ONLY)
         (folder / "echo.wasm").write_text("other")
         new = host.jobs.submit(Submission("echo", 1))
-        host.jobs.cancel(before.id)
+        host.jobs.cancel(before.key)
 
         assert result(ended(host, queued)) == "a text"
         assert result(ended(host, new)) == "from another block"
@@ -111,7 +110,7 @@ def test_a_job_whose_spec_vanishes_runs_all_the_same(folder: Path, state: Path |
         (folder / "echo.yaml").unlink()
         (folder / "echo.wasm").unlink()
         assert [one.name for one in host.specs.specs()] == ["spin"]
-        host.jobs.cancel(before.id)
+        host.jobs.cancel(before.key)
 
         assert result(ended(host, queued)) == "a text"
 
@@ -200,10 +199,10 @@ def test_a_grant_that_is_gone_is_named(restart: Restart) -> None:
 
 def kept_by_an_older_host(state: Path) -> Job:
     """Put a job into the queue that does not say what it was accepted for."""
-    store = SqliteJobStore(state)
+    stores = open_sqlite_stores(state)
     queued = replace(job("a"), input=b'"a text"')
-    store.accept(queued, waiting_max=9).result()
-    store.close()
+    stores.jobs.accept(queued, waiting_max=9).result()
+    stores.close()
     return queued
 
 
@@ -229,12 +228,14 @@ class Registry:
     def __init__(self, folder: Path, loaded_max: int) -> None:
         self.folder = folder
         self.loads = 0
-        self.store: JobStore = MemoryJobStore(kept_max=9)
+        self.stores = open_memory_stores(kept_max=9)
         self._sandbox = ScriptedSandbox(SCRIPTS)
         self._catalog = Catalog(
             lambda: spec_files_in(folder), admit=self._sandbox.admit, limits_max=Limits()
         )
-        self.specs = AcceptedSpecs(self._catalog, self.store, self._load, loaded_max=loaded_max)
+        self.specs = AcceptedSpecs(
+            self._catalog, self.stores.jobs, self._load, loaded_max=loaded_max
+        )
 
     def _load(self, document: bytes) -> LoadedSpec:
         self.loads += 1
@@ -247,7 +248,7 @@ class Registry:
         loaded = self._catalog.get("echo")
         queued = replace(job(name), spec_sha256=loaded.sha256)
         self.specs.hold(loaded)
-        self.store.accept(queued, waiting_max=9, spec_document=loaded.document).result()
+        self.stores.jobs.accept(queued, waiting_max=9, spec_document=loaded.document).result()
         path.unlink()
         self._catalog.refresh()
         return queued
@@ -262,10 +263,10 @@ def test_jobs_of_one_spec_share_it_and_the_last_one_lets_it_go(registry: Registr
     one, two = registry.accepted("one", 5), registry.accepted("two", 5)
     assert registry.specs.of(one) is registry.specs.of(two)
 
-    registry.specs.release(one)
+    registry.specs.release(one.spec_sha256)
     registry.specs.of(two)
     assert registry.loads == 0
-    registry.specs.release(two)
+    registry.specs.release(two.spec_sha256)
     registry.specs.of(two)
     assert registry.loads == 1
 
@@ -289,15 +290,15 @@ def test_a_document_that_is_not_kept_is_said_to_be_missing(registry: Registry) -
 def test_jobs_that_waited_at_the_start_of_a_host_are_counted(folder: Path) -> None:
     registry = Registry(folder, loaded_max=2)
     one = registry.accepted("one", 5)
-    accept(registry.store, "no-spec")
+    accept(registry.stores, "no-spec")
     again = AcceptedSpecs(
         Catalog(list, admit=ScriptedSandbox({}).admit, limits_max=Limits()),
-        registry.store,
+        registry.stores.jobs,
         registry._load,
     )
     first = again.of(one)
     assert again.of(one) is first
 
-    finish(registry.store, claimed(registry.store).id)
-    again.release(one)
+    finish(registry.stores, claimed(registry.stores).id)
+    again.release(one.spec_sha256)
     assert again.of(one) is not first

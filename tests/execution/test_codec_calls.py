@@ -58,8 +58,8 @@ def reads_of_a_job(emits: int, folder: Path, state: Path | None) -> int:
     ):
         ended = threading.Event()
         job = host.jobs.submit(Submission("emits", None))
-        with host.jobs.watch(job.id, ended.set):
-            while not host.jobs.get(job.id).status.final:
+        with host.jobs.watch(job.key, ended.set):
+            while not host.jobs.get(job.key).status.final:
                 assert ended.wait(BOUND_S)
                 ended.clear()
     return calls.reads

@@ -72,7 +72,7 @@ class Crash:
             self.job = host.jobs.submit(Submission("block", {}))
             until(host, self.job, lambda job: job.progress == "asked")
             shutil.copytree(before, self.state)
-            host.jobs.cancel(self.job.id)
+            host.jobs.cancel(self.job.key)
         block.first_life = False
 
     def _host(
@@ -127,7 +127,7 @@ def test_a_finished_generation_is_not_paid_again_but_still_counted(crash: Crash)
 def test_progress_and_finished_text_are_told_once(crash: Crash) -> None:
     with crash.restart() as host:
         ended(host, crash.job)
-        events = host.jobs.events(crash.job.id, after=0)
+        events = host.jobs.events(crash.job.key, after=0)
 
     told = [event.data for event in events if event.kind is EventKind.PROGRESS]
     pieces = [event.data["text"] for event in events if event.kind is EventKind.TOKEN]
@@ -161,7 +161,7 @@ def test_a_block_that_asks_for_something_else_is_noticed(crash: Crash) -> None:
 
 def test_a_job_that_dies_with_its_host_too_often_is_given_up(crash: Crash) -> None:
     with crash.restart(attempts_max=1) as host:
-        done = host.jobs.get(crash.job.id)
+        done = host.jobs.get(crash.job.key)
 
     assert isinstance(done.envelope, Failed)
     assert done.envelope.error.code == "internal"
@@ -174,9 +174,9 @@ def test_a_cancel_that_was_asked_for_before_the_crash_is_not_forgotten(
     with scripted_host(folder, {"spin": spin}, jobs_running_max=1, state=tmp_path / "a") as host:
         job = host.jobs.submit(Submission("spin", 1))
         until(host, job, lambda one: one.progress == "spinning")
-        host.jobs._store.request_cancel(job.id)
+        host.jobs._stores.jobs.request_cancel(job.key)
         shutil.copytree(tmp_path / "a", tmp_path / "b")
-        host.jobs.cancel(job.id)
+        host.jobs.cancel(job.key)
     with scripted_host(folder, {"spin": spin}, state=tmp_path / "b") as host:
         assert isinstance(ended(host, job).envelope, Cancelled)
 
@@ -211,7 +211,7 @@ def test_a_final_job_is_there_after_a_restart(folder: Path, tmp_path: Path) -> N
     with scripted_host(folder, {"echo": echo}, state=state) as host:
         done = ended(host, host.jobs.submit(Submission("echo", 2**70)))
     with scripted_host(folder, {"echo": echo}, state=state) as host:
-        assert host.jobs.get(done.id) == done
+        assert host.jobs.get(done.key) == done
 
 
 def test_a_state_folder_serves_one_host(folder: Path, tmp_path: Path) -> None:

@@ -98,10 +98,10 @@ def run(host: Host, model: FakeModel, jobs: int) -> None:
 
 def see_to_its_end(host: Host, job: Job) -> None:
     if job.spec == "spin":
-        host.jobs.cancel(job.id)
+        host.jobs.cancel(job.key)
     done = ended(host, job)
     assert done.envelope is not None
-    assert host.jobs.events(job.id, after=0)[-1].kind == "result"
+    assert host.jobs.events(job.key, after=0)[-1].kind == "result"
 
 
 def test_many_jobs_leave_nothing_behind(tmp_path: Path, trials: Callable[[int], int]) -> None:

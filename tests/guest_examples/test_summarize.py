@@ -60,7 +60,7 @@ def _envelope(job: Job) -> Envelope:
 
 def _progress(host: Host, job: Job) -> list[Json]:
     told: list[JobEvent] = []
-    while page := host.jobs.events(job.id, after=told[-1].number if told else 0):
+    while page := host.jobs.events(job.key, after=told[-1].number if told else 0):
         told.extend(page)
     return [event.data for event in told if event.kind is EventKind.PROGRESS]
 

@@ -6,7 +6,7 @@ import pytest
 
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.job.events import EventKind
-from cuttlebone.job.job import Job, JobFilter, Submission
+from cuttlebone.job.job import TENANT, Job, JobFilter, JobKey, Submission
 from cuttlebone.job_options import Limits
 from cuttlebone.service.host import Host
 from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Signature, parse_type
@@ -34,7 +34,7 @@ def test_a_job_runs_to_its_envelope(tmp_path: Path) -> None:
 def test_the_event_log_tells_the_whole_story(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"echo": report_and_echo}) as host:
         job = ended(host, host.jobs.submit(Submission("echo", 5)))
-        events = host.jobs.events(job.id, after=0)
+        events = host.jobs.events(job.key, after=0)
 
     assert [(event.number, event.kind) for event in events] == [
         (1, EventKind.STATUS),
@@ -78,7 +78,7 @@ def test_a_running_job_is_cancelled(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"spin": spin}) as host:
         job = host.jobs.submit(Submission("spin", 1))
         spinning(host, job)
-        host.jobs.cancel(job.id)
+        host.jobs.cancel(job.key)
         done = ended(host, job)
 
     assert isinstance(done.envelope, Cancelled)
@@ -91,15 +91,15 @@ def test_a_queued_job_is_cancelled_at_once(tmp_path: Path) -> None:
         spinning(host, running)
         waiting = host.jobs.submit(Submission("spin", 2))
 
-        assert host.jobs.cancel(waiting.id).status is JobStatus.CANCELLED
-        assert host.jobs.get(running.id).status is JobStatus.RUNNING
+        assert host.jobs.cancel(waiting.key).status is JobStatus.CANCELLED
+        assert host.jobs.get(running.key).status is JobStatus.RUNNING
 
 
 def test_cancelling_a_job_that_has_ended_changes_nothing(tmp_path: Path) -> None:
     with scripted_host(tmp_path, {"echo": report_and_echo}) as host:
         done = ended(host, host.jobs.submit(Submission("echo", 1)))
 
-        assert host.jobs.cancel(done.id) == done
+        assert host.jobs.cancel(done.key) == done
 
 
 def test_a_job_that_takes_too_long_is_a_timeout(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_an_unknown_job_is_said_to_be_unknown(tmp_path: Path) -> None:
         scripted_host(tmp_path, {"echo": report_and_echo}) as host,
         pytest.raises(CallerError, match="there is no job 'nope'") as caught,
     ):
-        host.jobs.get("nope")
+        host.jobs.get(JobKey(TENANT, "nope"))
 
     assert caught.value.code is ProblemCode.UNKNOWN_JOB
 
@@ -134,7 +134,7 @@ def test_at_a_stop_every_accepted_job_gets_its_envelope(tmp_path: Path) -> None:
         jobs = [host.jobs.submit(Submission("spin", number)) for number in range(4)]
         spinning(host, jobs[0])
 
-    envelopes = [host.jobs.get(job.id).envelope for job in jobs]
+    envelopes = [host.jobs.get(job.key).envelope for job in jobs]
     assert all(isinstance(one, Cancelled) for one in envelopes)
     with pytest.raises(CallerError) as caught:
         host.jobs.submit(Submission("spin", 9))

@@ -1,5 +1,5 @@
-"""A store of each kind, for tests that hold for both."""
+"""Stores of each kind, for tests that hold for both."""
 
-from store.stores import store
+from store.stores import lives, stores
 
-__all__ = ["store"]
+__all__ = ["lives", "stores"]

@@ -2,7 +2,6 @@
 
 import shutil
 import tempfile
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -22,29 +21,30 @@ from hypothesis.stateful import (
 
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.job.events import EventKind
-from cuttlebone.job.job import Job, JobFilter
+from cuttlebone.job.job import Fence, Job, JobFilter
 from cuttlebone.job.journal import JournalEntry, JournalPart, digest
 from cuttlebone.job_options import Limits, Priority
-from cuttlebone.store.jobs import JobStore
+from cuttlebone.store.stores import Stores
 from cuttlebone_abi import Envelope, JobStatus, Json
 from store.store_model import ENVELOPES, Model
+from store.stores import key, settle
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WAITING_MAX = 6
-BOUND_S = 3.0
 
 
 class StoreMachine(RuleBasedStateMachine):
     """Calls a store and a dictionary in the same way."""
 
-    def __init__(self, open_store: Callable[[Path], JobStore]) -> None:
+    def __init__(self, open_store: Callable[[Path], Stores]) -> None:
         super().__init__()
         self._open_store = open_store
         self._lives = 0
         self._folder = Path(tempfile.mkdtemp())
-        self.store = open_store(self._folder / "0")
+        self.stores = open_store(self._folder / "0")
         self.models: dict[str, Model] = {}
         self.submitted = 0
+        self.accepted = START
 
     attempts = Bundle("attempts")
     """Claimed attempts, also ones that are over: what a late job thread would still hold."""
@@ -53,15 +53,17 @@ class StoreMachine(RuleBasedStateMachine):
 
     @initialize()
     def nothing_is_there(self) -> None:
-        assert self.store.claim() is None
+        assert self.stores.jobs.claim() is None
 
     @rule(
-        key=st.sampled_from([None, None, "k1", "k2"]),
+        idempotency_key=st.sampled_from([None, None, "k1", "k2"]),
         request=st.sampled_from(["r1", "r2"]),
         priority=st.sampled_from(Priority),
         later_s=st.sampled_from([0, 0, 1, 61]),
     )
-    def submit(self, key: str | None, request: str, priority: Priority, later_s: int) -> None:
+    def submit(
+        self, idempotency_key: str | None, request: str, priority: Priority, later_s: int
+    ) -> None:
         self.submitted += 1
         job = Job(
             id=f"job-{self.submitted}",
@@ -73,26 +75,33 @@ class StoreMachine(RuleBasedStateMachine):
             priority=priority,
             request_sha256=request,
         )
-        earlier = self._with_key(key)
+        earlier = self._with_key(idempotency_key)
         if earlier is not None and earlier.job.request_sha256 != request:
-            self._refused(job, key, ProblemCode.IDEMPOTENCY_MISMATCH)
+            self._refused(job, idempotency_key, ProblemCode.IDEMPOTENCY_MISMATCH)
         elif earlier is not None:
-            assert self.store.accept(
-                job, waiting_max=WAITING_MAX, idempotency_key=key
+            assert self.stores.jobs.accept(
+                job, waiting_max=WAITING_MAX, idempotency_key=idempotency_key
             ).result().id == (earlier.job.id)
         elif len(self._in(JobStatus.QUEUED)) >= WAITING_MAX:
-            self._refused(job, key, ProblemCode.QUEUE_FULL)
+            self._refused(job, idempotency_key, ProblemCode.QUEUE_FULL)
         else:
             assert (
-                self.store.accept(job, waiting_max=WAITING_MAX, idempotency_key=key).result() == job
+                self.stores.jobs.accept(
+                    job, waiting_max=WAITING_MAX, idempotency_key=idempotency_key
+                ).result()
+                == job
             )
-            model = self.models[job.id] = Model(job, key, self.submitted)
+            self.accepted = max(job.created_at, self.accepted + timedelta(microseconds=1))
+            lead = timedelta(seconds=60 if priority is Priority.INTERACTIVE else 0)
+            model = self.models[job.id] = Model(
+                job, idempotency_key, (self.accepted - lead, self.submitted)
+            )
             model.status(JobStatus.QUEUED)
 
     @rule(target=attempts)
     def claim(self) -> Job | None:
         line = self._line()
-        claimed = self.store.claim()
+        claimed = self.stores.jobs.claim()
         if not line:
             assert claimed is None
             return None
@@ -103,6 +112,7 @@ class StoreMachine(RuleBasedStateMachine):
             model.job,
             attempt=model.job.attempt + 1,
             started_at=model.job.started_at or claimed.started_at,
+            owner=claimed.owner,
         )
         model.status(JobStatus.RUNNING, attempt=model.job.attempt)
         assert claimed == model.job
@@ -114,9 +124,8 @@ class StoreMachine(RuleBasedStateMachine):
             return
         model = self.models[attempt.id]
         data: Json = {"text": str(len(model.events))}
-        done = threading.Event()
-        self.store.append(attempt, kind, data, after=done.set)
-        assert done.wait(BOUND_S)
+        self.stores.events.append(attempt.fence, kind, data)
+        settle(self.stores)
         if self._runs(attempt):
             model.events.append((kind, data))
             if kind is EventKind.PROGRESS:
@@ -139,7 +148,7 @@ class StoreMachine(RuleBasedStateMachine):
             tokens_in=3,
             tokens_out=2,
         )
-        self.store.record(attempt, entry)
+        self.stores.journal.record(attempt.fence, entry)
         if self._runs(attempt):
             model.journal.append(entry)
             if entry.dear:
@@ -156,7 +165,7 @@ class StoreMachine(RuleBasedStateMachine):
             command_sha256=digest(b"infer_many"),
             result=b'{"text":"x"}' * 20,
         )
-        self.store.record_part(attempt, part)
+        self.stores.journal.record_part(attempt.fence, part)
         if self._runs(attempt):
             model.parts.append(part)
 
@@ -165,21 +174,32 @@ class StoreMachine(RuleBasedStateMachine):
         if attempt is None or attempt.id not in self.models:
             return
         model = self.models[attempt.id]
-        stands = model.job.envelope is None and model.job.attempt == attempt.attempt
-        told = self.store.finish(
-            attempt.id, attempt=attempt.attempt, envelope=envelope, accounting=None
-        )
+        stands = self._runs(attempt)
+        told = self.stores.jobs.finish(attempt.fence, envelope=envelope, accounting=None)
         assert told is stands
         if stands:
-            model.status(JobStatus(envelope.status))
-            model.job = replace(model.job, envelope=envelope)
-            model.parts.clear()
-            model.events.append((EventKind.RESULT, envelope.model_dump(mode="json")))
+            self._ended(model, envelope)
+
+    @rule(data=st.data(), envelope=st.sampled_from(ENVELOPES))
+    def finish_waiting(self, data: st.DataObject, envelope: Envelope) -> None:
+        """End a job that was seen waiting; by then it may be one that runs, or has ended."""
+        seen = data.draw(self._any_waiting())
+        model = self.models.get(seen.key.id)
+        stands = model is not None and model.job.fence == seen and model.job.envelope is None
+        assert self.stores.jobs.finish(seen, envelope=envelope, accounting=None) is stands
+        if stands and model is not None:
+            self._ended(model, envelope)
+
+    def _ended(self, model: Model, envelope: Envelope) -> None:
+        model.status(JobStatus(envelope.status))
+        model.job = replace(model.job, envelope=envelope)
+        model.parts.clear()
+        model.events.append((EventKind.RESULT, envelope.model_dump(mode="json")))
 
     @rule(data=st.data())
     def cancel(self, data: st.DataObject) -> None:
         job_id = data.draw(self._any_id())
-        marked = self.store.request_cancel(job_id)
+        marked = self.stores.jobs.request_cancel(key(job_id))
         model = self.models.get(job_id)
         if model is None:
             assert marked is None
@@ -187,13 +207,14 @@ class StoreMachine(RuleBasedStateMachine):
         if model.job.envelope is None:
             model.job = replace(model.job, cancel_requested=True)
         assert marked is not None
-        self._same(marked, model)
+        assert marked.cancel_requested is model.job.cancel_requested
+        assert (marked.status, marked.fence) == (model.job.status, model.job.fence)
 
     @rule(attempt=attempts)
     def release(self, attempt: Job | None) -> None:
         if attempt is None or attempt.id not in self.models:
             return
-        self.store.release(attempt)
+        self.stores.jobs.release(attempt.fence)
         if self._runs(attempt):
             self.models[attempt.id].status(JobStatus.QUEUED)
 
@@ -202,20 +223,20 @@ class StoreMachine(RuleBasedStateMachine):
         job_id = data.draw(self._any_id())
         model = self.models.get(job_id)
         final = model is not None and model.job.envelope is not None
-        assert self.store.forget(job_id) is final
+        assert self.stores.jobs.forget(key(job_id)) is final
         if final:
             del self.models[job_id]
 
-    @precondition(lambda self: self.store.durable)
+    @precondition(lambda self: self.stores.durable)
     @rule()
     def crash_and_recover(self) -> None:
-        self.store.forget("nobody")  # returns after all that was asked for before
+        settle(self.stores)  # returns after all that was asked for before
         self._lives += 1
         folder = self._folder / str(self._lives)
         shutil.copytree(self._folder / str(self._lives - 1), folder)
-        self.store.close()
-        self.store = self._open_store(folder)
-        recovered = {job.id for job in self.store.recover()}
+        self.stores.close()
+        self.stores = self._open_store(folder)
+        recovered = {job.id for job in self.stores.jobs.recover()}
         running = self._in(JobStatus.RUNNING)
         assert recovered == {model.job.id for model in running}
         for model in running:
@@ -231,48 +252,59 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def every_job_is_as_it_should_be(self) -> None:
         for model in self.models.values():
-            found = self.store.get(model.job.id)
+            found = self.stores.jobs.get(model.job.key)
             assert found is not None
             self._same(found, model)
-            told = self.store.events(model.job.id, after=0, limit=1000)
+            told = self.stores.events.read(model.job.key, after=0, limit=1000)
             assert [(event.kind, event.data) for event in told] == model.events
             assert [event.number for event in told] == list(range(1, len(told) + 1))
 
     @invariant()
     def every_journal_is_as_it_should_be(self) -> None:
-        self.store.forget("nobody")
+        settle(self.stores)
         for model in self.models.values():
-            assert list(self.store.journal(model.job.id)) == model.journal
-            assert list(self.store.journal_parts(model.job.id)) == model.parts
+            assert list(self.stores.journal.journal(model.job.key)) == model.journal
+            assert list(self.stores.journal.parts(model.job.key)) == model.parts
 
     @invariant()
     def the_queue_is_in_line(self) -> None:
         line = self._line()
-        assert self.store.waiting() == len(line)
-        assert [self.store.position(model.job.id) for model in line] == list(range(len(line)))
+        assert self.stores.jobs.waiting() == len(line)
+        assert [self.stores.jobs.position(model.job.key) for model in line] == list(
+            range(len(line))
+        )
 
     @invariant()
     def listings_show_every_job_once_newest_first(self) -> None:
-        newest_first = sorted(self.models.values(), key=lambda one: -one.number)
-        listed = [job.id for job in self.store.find(JobFilter(limit=1000))]
+        newest_first = sorted(self.models.values(), key=lambda one: -one.rank[1])
+        listed = [job.id for job in self.stores.jobs.find(JobFilter(limit=1000))]
         assert listed == [model.job.id for model in newest_first]
 
     def teardown(self) -> None:
         """Leave nothing behind."""
-        self.store.close()
+        self.stores.close()
         shutil.rmtree(self._folder)
 
     # --- the dictionary -------------------------------------------------------------------
 
-    def _with_key(self, key: str | None) -> Model | None:
-        found = (model for model in self.models.values() if key is not None and model.key == key)
+    def _with_key(self, idempotency_key: str | None) -> Model | None:
+        found = (
+            model
+            for model in self.models.values()
+            if idempotency_key is not None and model.key == idempotency_key
+        )
         return next(found, None)
 
     def _in(self, status: JobStatus) -> list[Model]:
         return [model for model in self.models.values() if model.job.status is status]
 
     def _line(self) -> list[Model]:
-        return sorted(self._in(JobStatus.QUEUED), key=lambda one: (one.job.rank, one.number))
+        return sorted(self._in(JobStatus.QUEUED), key=lambda one: one.rank)
+
+    def _any_waiting(self) -> st.SearchStrategy[Fence]:
+        nobody = Fence(key("nobody"), 0, "")
+        queued = [replace(model.job, owner="").fence for model in self.models.values()]
+        return st.sampled_from([nobody, *queued])
 
     def _runs(self, attempt: Job) -> bool:
         job = self.models[attempt.id].job
@@ -281,9 +313,11 @@ class StoreMachine(RuleBasedStateMachine):
     def _any_id(self) -> st.SearchStrategy[str]:
         return st.sampled_from(sorted({*self.models, "nobody"}))
 
-    def _refused(self, job: Job, key: str | None, code: ProblemCode) -> None:
+    def _refused(self, job: Job, idempotency_key: str | None, code: ProblemCode) -> None:
         with pytest.raises(CallerError) as caught:
-            self.store.accept(job, waiting_max=WAITING_MAX, idempotency_key=key).result()
+            self.stores.jobs.accept(
+                job, waiting_max=WAITING_MAX, idempotency_key=idempotency_key
+            ).result()
         assert caught.value.code is code
 
     @staticmethod

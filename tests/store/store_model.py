@@ -1,6 +1,7 @@
 """What a store should hold of one job, as plain data."""
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Job
@@ -20,11 +21,13 @@ class Model:
 
     job: Job
     key: str | None
-    number: int
+    rank: tuple[datetime, int]
+    """Where it stands in the queue: the moment of acceptance less its lead, and its number."""
     events: list[tuple[EventKind, Json]] = field(default_factory=list)
     journal: list[JournalEntry] = field(default_factory=list)
     parts: list[JournalPart] = field(default_factory=list)
 
     def status(self, status: JobStatus, **more: Json) -> None:
-        self.job = replace(self.job, status=status)
+        owner = self.job.owner if status is JobStatus.RUNNING else ""
+        self.job = replace(self.job, status=status, owner=owner)
         self.events.append((EventKind.STATUS, {"status": status, **more}))

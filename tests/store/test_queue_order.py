@@ -2,87 +2,138 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from cuttlebone.errors import CallerError, ProblemCode
+from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import PRIORITY_LEAD_S
 from cuttlebone.job_options import Priority
-from cuttlebone.store.jobs import JobStore
+from cuttlebone.store.sqlite import open_sqlite_stores
+from cuttlebone.store.stores import Stores
 from cuttlebone_abi import JobStatus
-from store.stores import START, accept, claimed, finish, job, of_tenant
+from store.stores import ENTRY, START, accept, append, claimed, finish, job, key, of_tenant
 
 
-def test_an_accepted_job_is_there_as_it_was_given(store: JobStore) -> None:
-    accept(store, "a")
+def test_an_accepted_job_is_there_as_it_was_given(stores: Stores) -> None:
+    accept(stores, "a")
 
-    assert store.get("a") == job("a")
-    assert store.get("b") is None
+    assert stores.jobs.get(key("a")) == job("a")
+    assert stores.jobs.get(key("b")) is None
 
 
-def test_a_full_queue_accepts_nothing(store: JobStore) -> None:
-    accept(store, "a")
+def test_a_full_queue_accepts_nothing(stores: Stores) -> None:
+    accept(stores, "a")
 
     with pytest.raises(CallerError) as caught:
-        store.accept(job("b"), waiting_max=1).result()
+        stores.jobs.accept(job("b"), waiting_max=1).result()
 
     assert caught.value.code is ProblemCode.QUEUE_FULL
-    assert (store.get("b"), store.waiting()) == (None, 1)
+    assert (stores.jobs.get(key("b")), stores.jobs.waiting()) == (None, 1)
 
 
 def test_an_interactive_job_goes_before_batch_jobs_but_not_before_old_ones(
-    store: JobStore,
+    stores: Stores,
 ) -> None:
     old = replace(job("old"), created_at=START - timedelta(seconds=PRIORITY_LEAD_S + 1))
     urgent = replace(job("urgent"), priority=Priority.INTERACTIVE)
-    for one in (job("batch"), urgent, old):
-        store.accept(one, waiting_max=9).result()
+    for one in (old, job("batch"), urgent):
+        stores.jobs.accept(one, waiting_max=9).result()
 
-    assert [claimed(store).id for _ in range(3)] == ["old", "urgent", "batch"]
+    assert [claimed(stores).id for _ in range(3)] == ["old", "urgent", "batch"]
 
 
-def test_the_same_request_with_the_same_key_is_the_same_job(store: JobStore) -> None:
-    first = store.accept(job("a"), waiting_max=9, idempotency_key="k").result()
+def test_a_wall_clock_that_is_set_back_lets_no_job_go_before_those_that_wait(
+    stores: Stores,
+) -> None:
+    back = replace(job("back"), created_at=START - timedelta(days=1))
+    for one in (job("first"), back, job("last")):
+        stores.jobs.accept(one, waiting_max=9).result()
+
+    assert [claimed(stores).id for _ in range(3)] == ["first", "back", "last"]
+
+
+def test_the_clock_of_acceptance_goes_on_where_an_earlier_life_left_it(tmp_path: Path) -> None:
+    before = open_sqlite_stores(tmp_path)
+    accept(before, "first")
+    claimed(before)
+    finish(before, "first")
+    before.jobs.forget(key("first"))
+    before.close()
+    after = open_sqlite_stores(tmp_path)
+    back = replace(job("back"), created_at=START - timedelta(days=1))
+    urgent = replace(job("urgent"), created_at=START, priority=Priority.INTERACTIVE)
+    for one in (back, urgent):
+        after.jobs.accept(one, waiting_max=9).result()
+    line = [claimed(after).id for _ in range(2)]
+    after.close()
+
+    assert line == ["urgent", "back"]  # a day before, it would have come first
+
+
+def test_tenants_may_use_the_same_id(stores: Stores) -> None:
+    accept(stores, "a")
+    stores.jobs.accept(of_tenant("a", "other"), waiting_max=9).result()
+    finish(stores, "a")
+
+    assert stores.jobs.position(key("a", "other")) == 0
+    theirs = claimed(stores)
+    assert (theirs.key, theirs.status) == (key("a", "other"), JobStatus.RUNNING)
+    append(stores, theirs, EventKind.PROGRESS, "theirs")
+    stores.journal.record(theirs.fence, ENTRY)
+    stores.jobs.request_cancel(theirs.key)
+
+    ours = stores.jobs.get(key("a"))
+    assert ours is not None
+    assert (ours.status, ours.progress, ours.cancel_requested) == (JobStatus.COMPLETED, None, False)
+    assert not stores.journal.journal(key("a"))
+    assert stores.jobs.forget(key("a"))
+    assert stores.events.read(theirs.key, after=0, limit=9)[-1].data == "theirs"
+
+
+def test_the_same_request_with_the_same_key_is_the_same_job(stores: Stores) -> None:
+    first = stores.jobs.accept(job("a"), waiting_max=9, idempotency_key="k").result()
     again = replace(job("b"), request_sha256=first.request_sha256)
 
-    assert store.accept(again, waiting_max=9, idempotency_key="k").result().id == "a"
-    assert store.get("b") is None
+    assert stores.jobs.accept(again, waiting_max=9, idempotency_key="k").result().id == "a"
+    assert stores.jobs.get(key("b")) is None
 
 
-def test_another_request_with_the_same_key_is_refused(store: JobStore) -> None:
-    store.accept(job("a"), waiting_max=9, idempotency_key="k").result()
+def test_another_request_with_the_same_key_is_refused(stores: Stores) -> None:
+    stores.jobs.accept(job("a"), waiting_max=9, idempotency_key="k").result()
 
     with pytest.raises(CallerError) as caught:
-        store.accept(job("b"), waiting_max=9, idempotency_key="k").result()
+        stores.jobs.accept(job("b"), waiting_max=9, idempotency_key="k").result()
     assert caught.value.code is ProblemCode.IDEMPOTENCY_MISMATCH
 
 
-def test_tenants_do_not_share_keys(store: JobStore) -> None:
-    store.accept(job("a"), waiting_max=9, idempotency_key="k").result()
+def test_tenants_do_not_share_keys(stores: Stores) -> None:
+    stores.jobs.accept(job("a"), waiting_max=9, idempotency_key="k").result()
     other = replace(job("b"), tenant="other")
 
-    assert store.accept(other, waiting_max=9, idempotency_key="k").result().id == "b"
+    assert stores.jobs.accept(other, waiting_max=9, idempotency_key="k").result().id == "b"
 
 
-def test_the_same_request_with_the_same_id_is_the_same_job(store: JobStore) -> None:
-    accept(store, "a")
-    claimed(store)
+def test_the_same_request_with_the_same_id_is_the_same_job(stores: Stores) -> None:
+    accept(stores, "a")
+    claimed(stores)
 
-    assert store.accept(job("a"), waiting_max=9).result().status is JobStatus.RUNNING
+    assert stores.jobs.accept(job("a"), waiting_max=9).result().status is JobStatus.RUNNING
 
 
-def test_another_request_with_the_same_id_is_refused(store: JobStore) -> None:
-    accept(store, "a")
+def test_another_request_with_the_same_id_is_refused(stores: Stores) -> None:
+    accept(stores, "a")
 
     with pytest.raises(CallerError) as caught:
-        store.accept(replace(job("a"), request_sha256="other"), waiting_max=9).result()
+        stores.jobs.accept(replace(job("a"), request_sha256="other"), waiting_max=9).result()
     assert caught.value.code is ProblemCode.JOB_EXISTS
 
 
-def test_the_oldest_job_is_claimed_first(store: JobStore) -> None:
-    accept(store, "a", "b")
+def test_the_oldest_job_is_claimed_first(stores: Stores) -> None:
+    accept(stores, "a", "b")
 
-    first, second, third = store.claim(), store.claim(), store.claim()
+    first, second, third = stores.jobs.claim(), stores.jobs.claim(), stores.jobs.claim()
 
     assert first is not None
     assert second is not None
@@ -91,51 +142,55 @@ def test_the_oldest_job_is_claimed_first(store: JobStore) -> None:
     assert first.started_at is not None
 
 
-def test_a_queued_job_knows_its_place(store: JobStore) -> None:
-    accept(store, "a", "b", "c")
-    store.claim()
+def test_a_queued_job_knows_its_place(stores: Stores) -> None:
+    accept(stores, "a", "b", "c")
+    stores.jobs.claim()
 
-    assert [store.position(name) for name in "abc"] == [None, 0, 1]
+    assert [stores.jobs.position(key(name)) for name in "abc"] == [None, 0, 1]
 
 
-def test_a_tenant_has_only_its_share_of_the_queue(store: JobStore) -> None:
-    store.accept(of_tenant("a", "x"), waiting_max=9, tenant_waiting_max=1).result()
+def test_a_tenant_has_only_its_share_of_the_queue(stores: Stores) -> None:
+    stores.jobs.accept(of_tenant("a", "x"), waiting_max=9, tenant_waiting_max=1).result()
 
     with pytest.raises(CallerError) as caught:
-        store.accept(of_tenant("b", "x"), waiting_max=9, tenant_waiting_max=1).result()
-    store.accept(of_tenant("c", "y"), waiting_max=9, tenant_waiting_max=1).result()
+        stores.jobs.accept(of_tenant("b", "x"), waiting_max=9, tenant_waiting_max=1).result()
+    stores.jobs.accept(of_tenant("c", "y"), waiting_max=9, tenant_waiting_max=1).result()
 
     assert caught.value.code is ProblemCode.QUOTA_EXCEEDED
     assert caught.value.retry_after_s
-    assert store.waiting() == 2
+    assert stores.jobs.waiting() == 2
 
 
-def test_a_tenant_with_enough_jobs_running_is_passed_over(store: JobStore) -> None:
+def test_a_tenant_with_enough_jobs_running_is_passed_over(stores: Stores) -> None:
     for one in (of_tenant("a", "x"), of_tenant("b", "x"), of_tenant("c", "y")):
-        store.accept(one, waiting_max=9).result()
+        stores.jobs.accept(one, waiting_max=9).result()
 
-    claimed_ids = [one and one.id for one in (store.claim(tenant_running_max=1) for _ in range(3))]
-    finish(store, "a")
-    freed = store.claim(tenant_running_max=1)
+    claimed_ids = [
+        one and one.id for one in (stores.jobs.claim(tenant_running_max=1) for _ in range(3))
+    ]
+    finish(stores, "a", tenant="x")
+    freed = stores.jobs.claim(tenant_running_max=1)
 
     assert claimed_ids == ["a", "c", None]
     assert freed is not None
     assert freed.id == "b"
 
 
-def test_a_released_job_goes_back_to_its_place_in_the_queue(store: JobStore) -> None:
-    accept(store, "a", "b")
-    running = claimed(store)
-    store.release(running)
+def test_a_released_job_goes_back_to_its_place_in_the_queue(stores: Stores) -> None:
+    accept(stores, "a", "b")
+    running = claimed(stores)
+    stores.jobs.release(running.fence)
 
-    again = claimed(store)
+    again = claimed(stores)
     assert (again.id, again.attempt, again.crashes) == ("a", 2, 0)
-    assert not finish(store, "a", attempt=1)
+    assert not finish(stores, "a", attempt=1)
 
 
-def test_queued_jobs_that_waited_too_long_are_found(store: JobStore) -> None:
-    store.accept(replace(job("a"), expires_at=START), waiting_max=9).result()
-    store.accept(replace(job("b"), expires_at=START + timedelta(days=1)), waiting_max=9).result()
-    accept(store, "c")
+def test_queued_jobs_that_waited_too_long_are_found(stores: Stores) -> None:
+    stores.jobs.accept(replace(job("a"), expires_at=START), waiting_max=9).result()
+    stores.jobs.accept(
+        replace(job("b"), expires_at=START + timedelta(days=1)), waiting_max=9
+    ).result()
+    accept(stores, "c")
 
-    assert [one.id for one in store.expired(START)] == ["a"]
+    assert [one.key for one in stores.jobs.expired(START)] == [key("a")]

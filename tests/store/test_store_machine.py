@@ -8,16 +8,16 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from cuttlebone.store.memory.jobs import MemoryJobStore
-from cuttlebone.store.sqlite import SqliteJobStore
+from cuttlebone.store.memory import open_memory_stores
+from cuttlebone.store.sqlite import open_sqlite_stores
 from store.store_machine import StoreMachine
 
 STEPS_SHORT, EXAMPLES_SHORT = 40, 25
 
 
 STORES: dict[str, Callable[[Path], Any]] = {
-    "memory": lambda _folder: MemoryJobStore(kept_max=1000),
-    "durable": SqliteJobStore,
+    "memory": lambda _folder: open_memory_stores(kept_max=1000),
+    "durable": open_sqlite_stores,
 }
 
 

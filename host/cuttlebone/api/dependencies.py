@@ -12,7 +12,7 @@ from cuttlebone.api.authorization_header import credential_of
 from cuttlebone.api.request_body import parse_body, receive_json
 from cuttlebone.api.submission_body import SubmissionBody
 from cuttlebone.api.subscribers import Subscribers, Subscription
-from cuttlebone.job.job import Job
+from cuttlebone.job.job import Job, JobKey
 from cuttlebone.service.host_status import HostStatus
 from cuttlebone.service.job_service import JobService
 from cuttlebone.service.spec_service import SpecService
@@ -48,7 +48,11 @@ async def _submission_body(request: Request) -> SubmissionBody:
 
 JobId: TypeAlias = Annotated[str, Path(description="Id of a job.", max_length=256)]
 OwnJobId: TypeAlias = Annotated[
-    str, Path(description="An id that the client makes, unique on this host.", pattern=OWN_ID)
+    str,
+    Path(
+        description="An id that the client makes, unique among the jobs of its tenant.",
+        pattern=OWN_ID,
+    ),
 ]
 BlockSha256: TypeAlias = Annotated[
     str, Path(description="SHA-256 of the wasm file, in lower-case hexadecimal.", pattern=SHA256)
@@ -89,7 +93,7 @@ def allowed(scope: TokenScope) -> Any:  # what the framework takes has no public
 
 
 def _job(job_id: JobId, jobs: Jobs, caller: CurrentCaller) -> Job:
-    return jobs.get(job_id, tenant=caller.tenant)
+    return jobs.get(JobKey(caller.tenant, job_id))
 
 
 ExistingJob: TypeAlias = Annotated[Job, Depends(_job)]
@@ -104,7 +108,7 @@ async def _subscription(
 ) -> AsyncIterator[Subscription]:
     # Ends with the response, not with the generator that streams it: that one may hang in the
     # middle of an event when its client goes.
-    with quotas.stream(caller), subscribers.subscribe(jobs, job.id) as subscription:
+    with quotas.stream(caller), subscribers.subscribe(jobs, job.key) as subscription:
         yield subscription
 
 

@@ -45,5 +45,5 @@ async def follow_job(
     """Send a snapshot of the job, then its events; end after the result."""
     snapshot = await run_in_threadpool(job_resource, jobs, job)
     start = after if last_event_id is None else last_event_id
-    async for event in event_stream(jobs, subscription, snapshot, job.id, start, status.metrics):
+    async for event in event_stream(jobs, subscription, snapshot, job.key, start, status.metrics):
         yield event

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from cuttlebone.api.subscribers import Subscription
 from cuttlebone.errors import CallerError
 from cuttlebone.job.events import EventKind, JobEvent
+from cuttlebone.job.job import JobKey
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.service.job_service import JobService
 from cuttlebone_abi import Json, dump_json
@@ -22,14 +23,15 @@ RECONNECT_MS: Final = 2_000
 _LINE_ENDS: Final = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
-def first_after(jobs: JobService, job_id: str, after: int) -> int:
+def first_after(jobs: JobService, key: JobKey, after: int) -> int:
     """Return after which event a stream that is to go on after `after` can go on.
 
     It is 0 where the log never came that far: then it is the log of another job of that id.
     """
-    if after == 0 or jobs.events(job_id, after=after - 1):
-        return after
-    return 0 if jobs.events(job_id, after=0) else after
+    try:
+        return after if after <= jobs.status(key).last_event else 0
+    except CallerError:
+        return after  # forgotten meanwhile, which the first look says
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +39,29 @@ class _Look:
     """What a look at a job has found."""
 
     events: Sequence[JobEvent]
-    ended: bool
-    """No further events will come. Decided before the events were read."""
+    ended: bool = False
+    """No further events will come."""
     forgotten: bool = False
 
 
-def _look(jobs: JobService, job_id: str, after: int) -> _Look:
+def _look(jobs: JobService, key: JobKey, after: int) -> _Look:
+    """Find the next events, and only where there are none whether there will be any."""
+    events = jobs.events(key, after=after)
+    if events:
+        return _Look(events)
     try:
-        ended = jobs.get(job_id).status.final
+        ended = jobs.status(key).status.final
     except CallerError:
         return _Look((), ended=True, forgotten=True)
-    return _Look(jobs.events(job_id, after=after), ended)
+    # Once more if it has: the last ones may have come between the two.
+    return _Look(jobs.events(key, after=after) if ended else (), ended)
 
 
 async def event_stream(
     jobs: JobService,
     subscription: Subscription,
     snapshot: BaseModel,
-    job_id: str,
+    key: JobKey,
     after: int,
     metrics: HostMetrics,
 ) -> AsyncIterator[ServerSentEvent]:
@@ -64,18 +71,18 @@ async def event_stream(
     forgetting of the job; each is said. So is every event that cannot be had.
     """
     yield ServerSentEvent(event="snapshot", raw_data=_data(snapshot))
-    start = await run_in_threadpool(first_after, jobs, job_id, after)
+    start = await run_in_threadpool(first_after, jobs, key, after)
     if start != after:
         yield _gap(after, start + 1)
         after = start
     while True:
         subscription.begin_look()
-        found = await run_in_threadpool(_look, jobs, job_id, after)
+        found = await run_in_threadpool(_look, jobs, key, after)
         for event in found.events:
             if event.number != after + 1:
                 yield _gap(after, event.number)
             yield ServerSentEvent(
-                id=str(event.number), event=event.kind, raw_data=_data(event.data)
+                id=str(event.number), event=event.kind, raw_data=_text(event.json)
             )
             after = event.number
             if event.kind is EventKind.RESULT:
@@ -99,4 +106,8 @@ def _gap(after: int, following: int | None) -> ServerSentEvent:
 
 
 def _data(value: Json | BaseModel) -> str:
-    return dump_json(value).decode().translate(_LINE_ENDS)
+    return _text(dump_json(value))
+
+
+def _text(json: bytes) -> str:
+    return json.decode().translate(_LINE_ENDS)

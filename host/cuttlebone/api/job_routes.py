@@ -123,8 +123,8 @@ async def show_job(
 ) -> Response:
     """Answer at once, or as soon as the job ends within `wait` seconds."""
     if wait > 0:
-        with quotas.stream(caller), subscribers.subscribe(jobs, job.id) as subscription:
-            job = await until_final(request, jobs, subscription, job.id, wait)
+        with quotas.stream(caller), subscribers.subscribe(jobs, job.key) as subscription:
+            job = await until_final(request, jobs, subscription, job.key, wait)
     shown = await run_in_threadpool(job_answer, jobs, job)
     return shown.unless_known(if_none_match)
 
@@ -145,7 +145,7 @@ def cancel_job(job: ExistingJob, jobs: Jobs) -> Response:
     """Ask for the end of a job. Repeating it does no harm."""
     if job.status.final:
         return job_answer(jobs, job)
-    return job_answer(jobs, jobs.cancel(job.id), status=202)
+    return job_answer(jobs, jobs.cancel(job.key), status=202)
 
 
 @router.delete(
@@ -161,7 +161,7 @@ def cancel_job(job: ExistingJob, jobs: Jobs) -> Response:
 )
 def forget_job(job: ExistingJob, jobs: Jobs) -> Response:
     """Wipe a job that has ended."""
-    jobs.forget(job.id)
+    jobs.forget(job.key)
     return Response(status_code=204, headers={"Cache-Control": "no-store"})
 
 
@@ -198,4 +198,4 @@ def show_result(job: ExistingJob) -> Response:
 )
 def show_journal(job: ExistingJob, jobs: Jobs) -> Response:
     """Show what the block was told, whole or as digests: what a replay needs."""
-    return ExactJson(jobs.journal(job.id))
+    return ExactJson(jobs.journal(job.key))

@@ -6,12 +6,12 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from cuttlebone.api.subscribers import Subscription
-from cuttlebone.job.job import Job
+from cuttlebone.job.job import Job, JobKey
 from cuttlebone.service.job_service import JobService
 
 
 async def until_final(
-    request: Request, jobs: JobService, subscription: Subscription, job_id: str, wait_s: float
+    request: Request, jobs: JobService, subscription: Subscription, key: JobKey, wait_s: float
 ) -> Job:
     """Return the job when it has ended, after `wait_s`, or when host or client go; raise CallerError."""
     client_gone = asyncio.create_task(_disconnected(request))
@@ -20,14 +20,15 @@ async def until_final(
         async with asyncio.timeout(wait_s):
             while True:
                 subscription.begin_look()
-                job = await run_in_threadpool(jobs.get, job_id)
-                if job.status.final or subscription.closed or client_gone.done():
-                    return job
+                found = await run_in_threadpool(jobs.status, key)
+                if found.status.final or subscription.closed or client_gone.done():
+                    break
                 await subscription.changed()
     except TimeoutError:
-        return await run_in_threadpool(jobs.get, job_id)
+        pass  # then it is shown as it stands
     finally:
         client_gone.cancel()
+    return await run_in_threadpool(jobs.get, key)
 
 
 async def _disconnected(request: Request) -> None:

@@ -8,9 +8,9 @@ from cuttlebone.access import TokenScope
 from cuttlebone.api.dependencies import ExistingJob, Jobs, Status, allowed
 from cuttlebone.api.openapi import answer, problems, text_answer
 from cuttlebone.api.openapi_examples import read_examples
-from cuttlebone.api.resource_views import ExactJson
+from cuttlebone.api.resource_views import ExactJson, delivery_resource
 from cuttlebone.errors import ProblemCode
-from cuttlebone.http_types import DeliveryList, DeliveryResource
+from cuttlebone.http_types import DeliveryList
 
 EXPOSITION: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -44,10 +44,5 @@ def show_metrics(status: Status) -> Response:
 )
 def list_deliveries(job: ExistingJob, jobs: Jobs) -> Response:
     """Answer with no delivery while the job has not ended, and if it has no callback."""
-    found = jobs.deliveries(job.id)
-    return ExactJson(
-        DeliveryList(
-            callback_url=job.callback_url,
-            deliveries=[DeliveryResource.model_validate(one) for one in found],
-        )
-    )
+    shown = [delivery_resource(job, one) for one in jobs.deliveries(job.key)]
+    return ExactJson(DeliveryList(callback_url=job.callback_url, deliveries=shown))

@@ -10,8 +10,10 @@ from pydantic import BaseModel
 from cuttlebone.errors import RETRY_SOON_S
 from cuttlebone.http_types import (
     AccountingResource,
+    AttemptResource,
     BlockLinks,
     BlockResource,
+    DeliveryResource,
     GrantsResource,
     JobLinks,
     JobResource,
@@ -24,7 +26,7 @@ from cuttlebone.http_types import (
     SpecResource,
     UnusableSpec,
 )
-from cuttlebone.job.delivery import DeliveryState
+from cuttlebone.job.delivery import Delivery, DeliveryState
 from cuttlebone.job.job import Job
 from cuttlebone.service.answers import KnownBlock, KnownSpec, ModelStatus
 from cuttlebone.service.job_service import JobService
@@ -112,7 +114,7 @@ def job_resource(jobs: JobService, job: Job) -> JobResource:
 def _callback_state(jobs: JobService, job: Job) -> DeliveryState | None:
     if job.callback_url is None or not job.status.final:
         return None
-    deliveries = jobs.deliveries(job.id)
+    deliveries = jobs.deliveries(job.key)
     return deliveries[0].state if deliveries else None
 
 
@@ -122,6 +124,18 @@ def job_answer(
     """Answer with a job as it stands, and say when to look again."""
     again = {} if job.status.final else {"Retry-After": str(RETRY_SOON_S)}
     return ExactJson(job_resource(jobs, job), status, {**again, **(headers or {})})
+
+
+def delivery_resource(job: Job, delivery: Delivery) -> DeliveryResource:
+    """Show what was told to the callback of a job."""
+    return DeliveryResource(
+        id=delivery.id,
+        url=job.callback_url or "",
+        state=delivery.state,
+        created_at=delivery.created_at,
+        next_attempt_at=delivery.next_attempt_at,
+        attempts=tuple(AttemptResource.model_validate(one) for one in delivery.attempts),
+    )
 
 
 def spec_resource(spec: KnownSpec) -> SpecResource:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from cuttlebone.job.job import JobKey
 from cuttlebone.service.job_service import JobService
 
 
@@ -54,7 +55,7 @@ class Subscribers:
         self._closed = False
 
     @contextmanager
-    def subscribe(self, jobs: JobService, job_id: str) -> Iterator[Subscription]:
+    def subscribe(self, jobs: JobService, key: JobKey) -> Iterator[Subscription]:
         """Wake the subscription whenever the job changes, while the body runs."""
         loop = asyncio.get_running_loop()
         subscription = Subscription()
@@ -70,7 +71,7 @@ class Subscribers:
             subscription.close()
         self._open.add(subscription)
         try:
-            with jobs.watch(job_id, wake):
+            with jobs.watch(key, wake):
                 yield subscription
         finally:
             self._open.discard(subscription)

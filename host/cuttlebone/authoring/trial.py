@@ -114,13 +114,13 @@ def _cancelled_at_exit(host: Host, job: Job) -> Iterator[Job]:
     try:
         yield job
     finally:
-        host.jobs.cancel(job.id)
+        host.jobs.cancel(job.key)
 
 
 def _outcome(host: Host, job: Job) -> Outcome:
     changed = threading.Event()
-    with host.jobs.watch(job.id, changed.set):
-        while (envelope := host.jobs.get(job.id).envelope) is None:
+    with host.jobs.watch(job.key, changed.set):
+        while (envelope := host.jobs.get(job.key).envelope) is None:
             changed.wait()
             changed.clear()
     return Outcome(envelope, _progress(host, job))
@@ -128,6 +128,6 @@ def _outcome(host: Host, job: Job) -> Outcome:
 
 def _progress(host: Host, job: Job) -> tuple[object, ...]:
     told: list[JobEvent] = []
-    while page := host.jobs.events(job.id, after=told[-1].number if told else 0):
+    while page := host.jobs.events(job.key, after=told[-1].number if told else 0):
         told.extend(page)
     return tuple(event.data for event in told if event.kind is EventKind.PROGRESS)

@@ -1,4 +1,4 @@
-"""The thread that delivers: takes what is due from the log, sends it, notes how that went."""
+"""The thread that delivers: takes what is due from the outbox, sends it, notes how that went."""
 
 import asyncio
 import random
@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
@@ -15,13 +15,13 @@ from cuttlebone.callbacks.message import Signer, message_body
 from cuttlebone.callbacks.policy import CallbackPolicy
 from cuttlebone.callbacks.sender import NotDelivered, Sender
 from cuttlebone.errors import CallerError, StoreUnavailable
-from cuttlebone.job.delivery import Attempt, Delivery, state_after
-from cuttlebone.job.job import Job, now
+from cuttlebone.job.delivery import Attempt, Delivery, Topic, state_after
+from cuttlebone.job.job import Job, JobKey, now
 from cuttlebone.metrics import HostMetrics
-from cuttlebone.store.jobs import JobStore
+from cuttlebone.store.outbox import Outbox
 
 ROUND_S: Final = 0.25
-"""How often the log is looked at."""
+"""How often the outbox is looked at."""
 STORE_RETRY_S: Final = 1.0
 AT_ONCE_MAX: Final = 16
 """Deliveries in one round. They are sent together, so that a slow receiver delays few others."""
@@ -33,6 +33,13 @@ JITTER: Final = 0.1
 _log = structlog.get_logger(__name__)
 
 
+class JobLookup(Protocol):
+    """The part of a job store that is needed here."""
+
+    def get(self, key: JobKey) -> Job | None:
+        """The job as it stands, whole."""
+
+
 class Courier:
     """Owner: the host, which starts and stops it once. The loop inside belongs to its thread.
 
@@ -42,7 +49,8 @@ class Courier:
 
     def __init__(
         self,
-        store: JobStore,
+        jobs: JobLookup,
+        outbox: Outbox,
         policy: CallbackPolicy,
         *,
         signer: Signer,
@@ -51,8 +59,8 @@ class Courier:
         metrics: HostMetrics,
     ) -> None:
         """`delays_s` are the pauses between attempts; after the last one it is given up."""
-        self._store = store
-        self._deliveries = store.deliveries
+        self._jobs = jobs
+        self._outbox = outbox
         self._policy = policy
         self._signer = signer
         self._sender = sender
@@ -88,7 +96,7 @@ class Courier:
     async def _deliver(self) -> None:
         while True:
             try:
-                due = self._deliveries.due(now(), limit=AT_ONCE_MAX)
+                due = self._outbox.due(Topic.CALLBACK, now(), limit=AT_ONCE_MAX)
                 await asyncio.gather(*(self._attempt(one) for one in due))
             except Exception:  # noqa: BLE001  # the last resort of this thread: it looks again
                 _log.exception("callbacks met a fault of the host")
@@ -98,11 +106,11 @@ class Courier:
                 await asyncio.sleep(ROUND_S)
 
     async def _attempt(self, delivery: Delivery) -> None:
-        job = self._store.get(delivery.job_id)
-        if job is None:
+        job = self._jobs.get(delivery.key)
+        if job is None or job.callback_url is None:
             return  # forgotten, and its delivery with it
         began_at, began_s = now(), time.monotonic()
-        status, reason, last = await self._send(delivery, job, began_at)
+        status, reason, last = await self._send(delivery, job, job.callback_url, began_at)
         attempt = Attempt(
             number=len(delivery.attempts) + 1,
             at=began_at,
@@ -116,7 +124,7 @@ class Courier:
         self._metrics.callback_attempted("failed" if again_at else state)
         if reason:
             _log.warning(
-                "callback not delivered", job=job.id, attempt=attempt.number, state=state,
+                "callback not delivered", job=job.id, tenant=job.tenant, attempt=attempt.number, state=state,
                 reason=reason,
             )  # fmt: skip
 
@@ -124,7 +132,7 @@ class Courier:
         """Keep an attempt. Until that is done nothing else is sent, or it would be sent twice."""
         while True:
             try:
-                self._deliveries.note(delivery, attempt, next_attempt_at=again_at)
+                self._outbox.note(delivery, attempt, next_attempt_at=again_at)
             except StoreUnavailable as error:
                 _log.warning("callbacks wait for the job store", reason=str(error))
                 await asyncio.sleep(STORE_RETRY_S)
@@ -132,13 +140,13 @@ class Courier:
                 return
 
     async def _send(
-        self, delivery: Delivery, job: Job, at: datetime
+        self, delivery: Delivery, job: Job, url: str, at: datetime
     ) -> tuple[int | None, str, bool]:
         """Return the status of the answer, why it does not count, and whether to leave it at that."""
         try:
             body = message_body(job)
             # Again, since the list may be another one than when the job was accepted.
-            target = self._policy.target(delivery.url)
+            target = self._policy.target(url)
             status = await self._sender.send(
                 target, self._signer.headers(delivery.id, body, at), body
             )
@@ -147,7 +155,7 @@ class Courier:
         except NotDelivered as error:
             return None, str(error), False
         except Exception:  # noqa: BLE001  # the last resort of a delivery: the others are still delivered
-            _log.exception("a callback met a fault of the host", job=job.id)
+            _log.exception("a callback met a fault of the host", job=job.id, tenant=job.tenant)
             return None, "a fault of this host, which its log tells more of", False
         if 200 <= status < 300:
             return status, "", False

@@ -10,7 +10,7 @@ from cuttlebone.callbacks.sender import Sender
 from cuttlebone.errors import OperatorError
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.settings import Settings
-from cuttlebone.store.jobs import JobStore
+from cuttlebone.store.stores import Stores
 
 SECRET_FILE: Final = "callback_secret"  # noqa: S105  # the name of a file
 """In the state folder, where no other file is stated."""
@@ -24,11 +24,12 @@ class Callbacks:
     courier: Courier
 
 
-def open_callbacks(settings: Settings, store: JobStore, metrics: HostMetrics) -> Callbacks:
+def open_callbacks(settings: Settings, stores: Stores, metrics: HostMetrics) -> Callbacks:
     """Read the list and the secrets; raise OperatorError. A secret is made where there is none."""
     policy = CallbackPolicy(settings.callback_hosts)
     courier = Courier(
-        store,
+        stores.jobs,
+        stores.outbox,
         policy,
         signer=Signer(_secrets(settings)),
         sender=Sender(),

@@ -24,7 +24,7 @@ from cuttlebone.sandbox import Sandbox
 from cuttlebone.settings import Isolation, Settings
 from cuttlebone.specs.catalog import Catalog, spec_files_in
 from cuttlebone.store.sqlite.reading import FILE_NAME
-from cuttlebone.store.sqlite.schema import MIGRATIONS, connect
+from cuttlebone.store.sqlite.schema import SCHEMA_VERSION, connect
 from cuttlebone.text.addresses import address, is_loopback
 
 DISK_BYTES_MIN: Final = 1 << 30
@@ -192,7 +192,7 @@ def _store(folder: Path) -> Iterator[Diagnosis]:
             "put a backup in its place, or move it away to start with an empty store",
         )  # fmt: skip
         return
-    if schema > len(MIGRATIONS):
+    if schema > SCHEMA_VERSION:
         yield Diagnosis(
             area, Severity.MEND, f"{path} was written by a newer host", "install that version"
         )

@@ -25,7 +25,7 @@ from cuttlebone.cli.output import write_json
 from cuttlebone.cli.watching import EventView, stderr_console
 from cuttlebone.errors import OperatorError
 from cuttlebone.job.events import EventKind, JobEvent
-from cuttlebone.job.job import Submission
+from cuttlebone.job.job import JobKey, Submission
 from cuttlebone.service.job_service import JobService
 from cuttlebone.service.spec_service import SpecService
 from cuttlebone.signals import next_wake, on_stop_signal
@@ -83,19 +83,19 @@ def carry_out(
     with ExitStack() as stack:
         stack.enter_context(on_stop_signal(lambda: wakes.put(True)))
         job = jobs.submit(submission)
-        stack.enter_context(jobs.watch(job.id, lambda: wakes.put(False)))
+        stack.enter_context(jobs.watch(job.key, lambda: wakes.put(False)))
         while True:
-            for event in jobs.events(job.id, after=after):
+            for event in jobs.events(job.key, after=after):
                 after = event.number
                 show(event)
                 if event.kind is EventKind.RESULT:
-                    return _envelope(jobs, job.id)
+                    return _envelope(jobs, job.key)
             if next_wake(wakes):
-                jobs.cancel(job.id)
+                jobs.cancel(job.key)
 
 
-def _envelope(jobs: JobService, job_id: str) -> Envelope:
-    envelope = jobs.get(job_id).envelope
+def _envelope(jobs: JobService, key: JobKey) -> Envelope:
+    envelope = jobs.get(key).envelope
     assert envelope is not None  # noqa: S101  # the store keeps it before the event can be seen
     return envelope
 

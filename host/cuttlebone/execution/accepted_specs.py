@@ -33,17 +33,17 @@ class AcceptedSpecs:
     def __init__(
         self,
         catalog: Catalog,
-        store: JobStore,
+        jobs: JobStore,
         load: LoadDocument,
         *,
         loaded_max: int = LOADED_MAX,
     ) -> None:
-        """To be made before any job of `store` is accepted or ended."""
+        """To be made before any job of `jobs` is accepted or ended."""
         self._catalog = catalog
-        self._store = store
+        self._document = jobs.spec_document
         self._load = load
         self._loaded_max = loaded_max
-        self._jobs = Counter(store.unfinished_by_spec())
+        self._jobs = Counter(jobs.unfinished_by_spec())
         self._loaded: OrderedDict[str, LoadedSpec] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -53,9 +53,8 @@ class AcceptedSpecs:
             self._jobs[loaded.sha256] += 1
             self._keep(loaded.sha256, loaded)
 
-    def release(self, job: Job) -> None:
-        """The job has ended, or was not accepted after all."""
-        sha256 = job.spec_sha256
+    def release(self, sha256: str | None) -> None:
+        """A job with that spec has ended, or was not accepted after all."""
         with self._lock:
             if sha256 is None or sha256 not in self._jobs:
                 return
@@ -88,7 +87,7 @@ class AcceptedSpecs:
         served = self._catalog.specs().get(job.spec)
         if served is not None and served.sha256 == sha256:
             return served
-        document = self._store.spec_document(sha256)
+        document = self._document(sha256)
         if document is None:
             raise _gone(job, "the document of that spec is not kept any more")
         try:
@@ -97,6 +96,7 @@ class AcceptedSpecs:
             _log.warning(
                 "a job cannot run as it was accepted",
                 job=job.id,
+                tenant=job.tenant,
                 reason=str(error.__cause__ or error),
             )
             raise

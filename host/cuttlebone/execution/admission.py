@@ -62,7 +62,7 @@ class Admission:
                 tenant_waiting_max=tenant_waiting_max,
             )
         except BaseException:
-            self._specs.release(job)
+            self._specs.release(job.spec_sha256)
             raise
         enqueued.add_done_callback(lambda settled: self._settle(job, settled, admitted))
         return admitted
@@ -70,14 +70,14 @@ class Admission:
     def _settle(self, job: Job, settled: Future[Job], admitted: Future[Admitted]) -> None:
         error = settled.exception()
         if error is not None:
-            self._specs.release(job)
+            self._specs.release(job.spec_sha256)
             admitted.set_exception(error)
             return
         kept = settled.result()
         if kept is job:
             self._metrics.job_accepted(job.spec)
         else:
-            self._specs.release(job)
+            self._specs.release(job.spec_sha256)
         admitted.set_result(Admitted(kept, replayed=kept is not job))
 
 

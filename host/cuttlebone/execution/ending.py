@@ -7,10 +7,9 @@ import structlog
 from cuttlebone.errors import JobError
 from cuttlebone.execution.accepted_specs import AcceptedSpecs
 from cuttlebone.execution.running_jobs import RunningJobs
-from cuttlebone.job.job import Accounting, Job, now
+from cuttlebone.job.job import Accounting, Job, JobKey, JobStatusRow, now
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.store.jobs import JobStore
-from cuttlebone.store.watchers import Watchers
 from cuttlebone_abi import Cancelled, Envelope, ErrorCode, Failed, Failure, JobStatus, Usage
 
 CANCELLED: Final = JobError(ErrorCode.CANCELLED, "cancelled by request")
@@ -41,47 +40,43 @@ class JobEnding:
     """
 
     def __init__(
-        self,
-        store: JobStore,
-        specs: AcceptedSpecs,
-        watchers: Watchers,
-        running: RunningJobs,
-        metrics: HostMetrics,
+        self, jobs: JobStore, specs: AcceptedSpecs, running: RunningJobs, metrics: HostMetrics
     ) -> None:
-        self._store = store
+        self._jobs = jobs
         self._specs = specs
-        self._watchers = watchers
         self._running = running
         self._metrics = metrics
 
     def end(self, job: Job, envelope: Envelope, accounting: Accounting | None = None) -> bool:
-        """Make this attempt final and tell its watchers; False if it is over already.
+        """Make this attempt final; False if it is over already.
 
         Raises StoreUnavailable as `JobStore.finish` does.
         """
-        ended = self._store.finish(
-            job.id, attempt=job.attempt, envelope=envelope, accounting=accounting
-        )
-        if ended:
-            self._specs.release(job)
-            self._count(job, envelope, accounting)
-            _log.info("job ended", job=job.id, spec=job.spec, status=envelope.status)
-        self._watchers.wake(job.id)
-        return ended
+        if not self._jobs.finish(job.fence, envelope=envelope, accounting=accounting):
+            return False
+        self._specs.release(job.spec_sha256)
+        self._count(job, envelope, accounting)
+        _tell(job, envelope)
+        return True
 
-    def end_waiting(self, job: Job, cause: JobError) -> bool:
+    def end_waiting(self, job: Job | JobStatusRow, cause: JobError) -> bool:
         """End a job that waits; False, and nothing done, if it was started meanwhile."""
-        return self.end(job, stopped(cause, NO_USAGE))
+        envelope = stopped(cause, NO_USAGE)
+        if not self._jobs.finish(job.fence, envelope=envelope, accounting=None):
+            return False
+        self._specs.release(job.spec_sha256)
+        self._metrics.job_ended(job.spec, envelope.status)
+        _tell(job, envelope)
+        return True
 
-    def cancel(self, job_id: str) -> None:
+    def cancel(self, key: JobKey) -> None:
         """Ask for the end of a job; one that is final already stays as it is. Idempotent."""
-        job = self._store.request_cancel(job_id)
+        job = self._jobs.request_cancel(key)
         if job is None or job.status.final:
             return
         if job.status is JobStatus.QUEUED:
             self.end_waiting(job, CANCELLED)
-        self._running.stop(job_id, CANCELLED)
-        self._watchers.wake(job_id)
+        self._running.stop(key, CANCELLED)
 
     def _count(self, job: Job, envelope: Envelope, accounting: Accounting | None) -> None:
         if accounting is None or job.started_at is None:
@@ -94,3 +89,8 @@ class JobEnding:
             running_s=(now() - job.started_at).total_seconds(),
             guest_s=accounting.guest_ms / 1000,
         )
+
+
+def _tell(job: Job | JobStatusRow, envelope: Envelope) -> None:
+    tenant, job_id = job.key
+    _log.info("job ended", job=job_id, tenant=tenant, spec=job.spec, status=envelope.status)

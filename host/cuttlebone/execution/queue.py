@@ -17,9 +17,9 @@ class JobQueue:
     """
 
     def __init__(
-        self, store: JobStore, *, waiting_max: int, tenant_running_max: int | None = None
+        self, jobs: JobStore, *, waiting_max: int, tenant_running_max: int | None = None
     ) -> None:
-        self._store = store
+        self._jobs = jobs
         self._waiting_max = waiting_max
         self._tenant_running_max = tenant_running_max
         self._changed = threading.Condition()
@@ -49,7 +49,7 @@ class JobQueue:
                 )
             self._accepting += 1
         try:
-            accepted = self._store.accept(
+            accepted = self._jobs.accept(
                 job,
                 waiting_max=self._waiting_max,
                 tenant_waiting_max=tenant_waiting_max,
@@ -78,7 +78,7 @@ class JobQueue:
                 seen = self._puts
             # Whom the bound of a tenant passes over needs no waking: the thread that ends a job of
             # that tenant comes here next.
-            job = self._store.claim(tenant_running_max=self._tenant_running_max)
+            job = self._jobs.claim(tenant_running_max=self._tenant_running_max)
             if job is not None:
                 return job
             self._wait_for_more_than(seen)

@@ -6,30 +6,31 @@ from contextlib import contextmanager
 
 from cuttlebone.commands.budget import Budget
 from cuttlebone.errors import JobError
+from cuttlebone.job.job import JobKey
 
 
 class RunningJobs:
-    """The budgets of running jobs, by id. Any thread may use it."""
+    """The budgets of running jobs, by key. Any thread may use it."""
 
     def __init__(self) -> None:
-        self._budgets: dict[str, Budget] = {}
+        self._budgets: dict[JobKey, Budget] = {}
         self._lock = threading.Lock()
 
     @contextmanager
-    def track(self, job_id: str, budget: Budget) -> Iterator[None]:
+    def track(self, key: JobKey, budget: Budget) -> Iterator[None]:
         """Let `stop` reach the job while the body runs."""
         with self._lock:
-            self._budgets[job_id] = budget
+            self._budgets[key] = budget
         try:
             yield
         finally:
             with self._lock:
-                del self._budgets[job_id]
+                del self._budgets[key]
 
-    def stop(self, job_id: str, cause: JobError) -> None:
+    def stop(self, key: JobKey, cause: JobError) -> None:
         """End the job for `cause` if it runs."""
         with self._lock:
-            budget = self._budgets.get(job_id)
+            budget = self._budgets.get(key)
         if budget is not None:
             budget.stop(cause)
 

@@ -33,18 +33,18 @@ class JobThreads:
     def stop(self, *, grace_s: float) -> None:
         """Start no more jobs, let running ones go on for `grace_s`, then stop them."""
         self._worker.queue.close()
-        if not self._worker.store.durable:
+        if not self._worker.stores.durable:
             self._end_queued()
         deadline = time.monotonic() + grace_s
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         self._worker.running.stop_all(STOPPING)
-        self._worker.store.hurry()
+        self._worker.stores.hurry()
         for thread in self._threads:
             thread.join()
 
     def _end_queued(self) -> None:
         queued = JobFilter(status=JobStatus.QUEUED, limit=_BATCH)
-        while jobs := self._worker.store.find(queued):
+        while jobs := self._worker.stores.jobs.find(queued):
             for job in jobs:
                 self._worker.ending.end_waiting(job, STOPPING)

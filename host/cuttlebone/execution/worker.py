@@ -25,8 +25,7 @@ from cuttlebone.job.job import Accounting, Job
 from cuttlebone.job_options import Priority
 from cuttlebone.sandbox import Block, Guest, GuestLimits
 from cuttlebone.specs.loading import LoadedSpec
-from cuttlebone.store.jobs import JobStore
-from cuttlebone.store.watchers import Watchers
+from cuttlebone.store.stores import Stores
 from cuttlebone_abi import Envelope, Failed, Failure
 
 OpenGuest = Callable[[Block, GuestLimits], Guest]
@@ -39,11 +38,10 @@ class Worker:
     """Runs jobs one after another. Immutable: all job threads share one."""
 
     queue: JobQueue
-    store: JobStore
+    stores: Stores
     specs: AcceptedSpecs
     open_guest: OpenGuest
     inference: Inference
-    watchers: Watchers
     watchdog: Watchdog
     running: RunningJobs
     ending: JobEnding
@@ -58,24 +56,22 @@ class Worker:
                     return
                 self._see_to_its_end(job)
             except StoreUnavailable as error:
-                # Only a host that stops is told this, see `JobStore.hurry`.
+                # Only a host that stops is told this, see `Stores.hurry`.
                 _log.error("what runs is left to the next start", reason=str(error))
 
     def _see_to_its_end(self, job: Job) -> None:
-        self.watchers.wake(job.id)
         budget = Budget(job.limits)
         envelope, accounting = self._run_one(job, budget)
-        if budget.end is STOPPING and self.store.durable:
-            self.store.release(job)  # the next start goes on with it
-            self.watchers.wake(job.id)
+        if budget.end is STOPPING and self.stores.durable:
+            self.stores.jobs.release(job.fence)  # the next start goes on with it
         else:
             self.ending.end(job, envelope, accounting)
 
     def _run_one(self, job: Job, budget: Budget) -> tuple[Envelope, Accounting | None]:
-        with self.running.track(job.id, budget), self.watchdog.watch(budget):
+        with self.running.track(job.key, budget), self.watchdog.watch(budget):
             try:
                 # A cancel that came before the job could be tracked has left its mark in the store.
-                current = self.store.get(job.id)
+                current = self.stores.jobs.status(job.key)
                 if current is not None and current.cancel_requested:
                     budget.stop(CANCELLED)
                 return self._drive(job, budget)
@@ -96,11 +92,12 @@ class Worker:
         with closing(guest):
             try:
                 scope = self._scope(job, loaded, files, budget)
+                journal = self.stores.journal
                 recorder = Recorder(
-                    self.store.journal(job.id),
-                    partial(self.store.record, job),
-                    parts=self.store.journal_parts(job.id),
-                    keep_part=partial(self.store.record_part, job),
+                    journal.journal(job.key),
+                    partial(journal.record, job.fence),
+                    parts=journal.parts(job.key),
+                    keep_part=partial(journal.record_part, job.fence),
                     recording=job.recording,
                     bytes_max=self.journal_bytes_max,
                 )
@@ -118,10 +115,9 @@ class Worker:
             files=files,
             model=model,
             events=EventLog(
-                job,
-                self.store,
-                self.watchers,
-                progress_told=self.store.count_events(job.id, EventKind.PROGRESS),
+                job.fence,
+                self.stores.events,
+                progress_told=self.stores.events.count(job.key, EventKind.PROGRESS),
             ),
             budget=budget,
             interactive=job.priority is Priority.INTERACTIVE,

@@ -1,8 +1,17 @@
-"""What is told to a callback, and when it was tried."""
+"""What follows from the end of a job, and when it was tried."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from cuttlebone.job.job import JobKey
+
+
+class Topic(StrEnum):
+    """What a delivery is for, and so who takes it."""
+
+    CALLBACK = "callback"
+    """The `callback_url` of the job is told of its end."""
 
 
 class DeliveryState(StrEnum):
@@ -30,12 +39,12 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """The one message about the end of a job."""
+    """One thing that is due because a job has ended."""
 
     id: str
     """The same in every attempt, so that a receiver knows what it has had already."""
-    job_id: str
-    url: str
+    key: JobKey
+    topic: Topic
     state: DeliveryState
     created_at: datetime
     next_attempt_at: datetime | None

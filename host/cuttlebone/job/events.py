@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from cuttlebone_abi import Json
+from cuttlebone.job.job import JobKey
+from cuttlebone_abi import Json, load_json
 
 
 class EventKind(StrEnum):
@@ -26,5 +27,36 @@ class JobEvent:
 
     number: int
     kind: EventKind
-    data: Json
+    json: bytes
+    """The data as it is kept, so that whoever passes it on neither reads nor writes it anew."""
     at: datetime
+
+    @property
+    def data(self) -> Json:
+        """The data, read."""
+        return load_json(self.json)
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedEvent:
+    """One entry of the log over all jobs."""
+
+    cursor: str
+    """Where to go on behind it. Opaque: only the store that gave it can read it."""
+    key: JobKey
+    event: JobEvent | None
+    """None where the events of a job, up to its last one, went with the job that was forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events of all jobs are read."""
+
+    tenant: str | None = None
+    kinds: frozenset[EventKind] | None = None
+
+    def matches(self, logged: LoggedEvent) -> bool:
+        """Whether it is read. A gap is one of every kind, as nobody knows what was in it."""
+        return self.tenant in {None, logged.key.tenant} and (
+            self.kinds is None or logged.event is None or logged.event.kind in self.kinds
+        )

@@ -4,12 +4,29 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from cuttlebone.job_options import Limits, Priority, Recording
 from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
 
 TENANT = "local"
 """Whose jobs these are, as long as there are no tokens."""
+
+
+class JobKey(NamedTuple):
+    """What names a job on a host: an id belongs to its tenant, so two tenants may use the same one."""
+
+    tenant: str
+    id: str
+
+
+class Fence(NamedTuple):
+    """The attempt that somebody has seen or runs: what is written behind an older one is left out."""
+
+    key: JobKey
+    attempt: int
+    owner: str
+    """Who runs it; empty while it waits."""
 
 
 PRIORITY_LEAD_S = 60
@@ -112,6 +129,8 @@ class Job:
     """Where its end is told."""
     crashes: int = 0
     """Attempts that ended with the death of the host."""
+    owner: str = ""
+    """Who runs this attempt; empty unless it runs."""
     block_sha256: str | None = None
     """Of the block that it was accepted for; None in jobs kept before it was noted."""
     spec_sha256: str | None = None
@@ -122,10 +141,34 @@ class Job:
     """Its place in the order of acceptance, which the store gives; 0 before."""
 
     @property
-    def rank(self) -> float:
-        """Order in the queue, lowest first: seconds since 1970, moved ahead by the priority."""
-        lead_s = PRIORITY_LEAD_S if self.priority is Priority.INTERACTIVE else 0
-        return self.created_at.timestamp() - lead_s
+    def key(self) -> JobKey:
+        """What names it on a host."""
+        return JobKey(self.tenant, self.id)
+
+    @property
+    def fence(self) -> Fence:
+        """What writing to this attempt asks for."""
+        return Fence(self.key, self.attempt, self.owner)
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatusRow:
+    """What a look at a job needs, without anything that may be large."""
+
+    key: JobKey
+    spec: str
+    spec_sha256: str | None
+    status: JobStatus
+    attempt: int
+    owner: str
+    cancel_requested: bool
+    last_event: int
+    """Number of the last event in its log."""
+
+    @property
+    def fence(self) -> Fence:
+        """What writing to this attempt asks for."""
+        return Fence(self.key, self.attempt, self.owner)
 
 
 @dataclass(frozen=True, slots=True)

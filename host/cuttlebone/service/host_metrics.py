@@ -8,8 +8,11 @@ from typing import Final
 from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.generation.figures import Figures
 from cuttlebone.generation.state import Phase
+from cuttlebone.job.delivery import Topic
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.store.jobs import JobStore
+from cuttlebone.store.outbox import Outbox
+from cuttlebone.store.stores import Stores
 
 Read = Iterable[tuple[str, float]]
 
@@ -37,11 +40,14 @@ _NOW: Final[Sequence[tuple[str, str, Callable[[Figures], float]]]] = (
 )
 
 
-def watch_figures(metrics: HostMetrics, store: JobStore, endpoints: EndpointDirectory) -> None:
+def watch_figures(metrics: HostMetrics, stores: Stores, endpoints: EndpointDirectory) -> None:
     """Let `metrics` show them."""
-    metrics.gauge("jobs", "Jobs that are kept.", "status", partial(_jobs, store))
+    metrics.gauge("jobs", "Jobs that are kept.", "status", partial(_jobs, stores.jobs))
     metrics.gauge(
-        "callbacks", "Callbacks that have not arrived yet.", "state", partial(_callbacks, store)
+        "callbacks",
+        "Callbacks that have not arrived yet.",
+        "state",
+        partial(_callbacks, stores.outbox),
     )
     metrics.gauge("model_ready", "1 if the model serves.", "role", partial(_ready, endpoints))
     for name, text, read in _TOTALS:
@@ -55,12 +61,12 @@ def _of_each(endpoints: EndpointDirectory, read: Callable[[Figures], float]) -> 
     return [(endpoint.name, float(read(endpoint.figures))) for endpoint in endpoints.endpoints]
 
 
-def _jobs(store: JobStore) -> Read:
-    return [(status, float(jobs)) for status, jobs in store.counts().items()]
+def _jobs(jobs: JobStore) -> Read:
+    return [(status, float(count)) for status, count in jobs.counts().items()]
 
 
-def _callbacks(store: JobStore) -> Read:
-    return [("pending", float(store.deliveries.pending()))]
+def _callbacks(outbox: Outbox) -> Read:
+    return [("pending", float(outbox.pending(Topic.CALLBACK)))]
 
 
 def _ready(endpoints: EndpointDirectory) -> Read:

@@ -12,14 +12,20 @@ from cuttlebone.execution.ending import JobEnding
 from cuttlebone.generation.state import Phase
 from cuttlebone.job.delivery import Delivery
 from cuttlebone.job.events import JobEvent
-from cuttlebone.job.job import Admitted, Job, JobFilter, QueuePlace, Submission
+from cuttlebone.job.job import (
+    Admitted,
+    Job,
+    JobFilter,
+    JobKey,
+    JobStatusRow,
+    QueuePlace,
+    Submission,
+)
 from cuttlebone.job.recorded_job import RecordedJob, recorded_job
 from cuttlebone.service.answers import model_statuses
 from cuttlebone.specs.catalog import Catalog
-from cuttlebone.store.jobs import JobStore
-from cuttlebone.store.watchers import Watchers
+from cuttlebone.store.stores import Stores
 from cuttlebone.text import printable
-from cuttlebone_abi import JobStatus
 
 EVENTS_READ_MAX: Final = 1_000
 """Events that one read of an event log returns at most."""
@@ -32,18 +38,16 @@ class JobService:
         self,
         *,
         catalog: Catalog,
-        store: JobStore,
+        stores: Stores,
         admission: Admission,
         ending: JobEnding,
-        watchers: Watchers,
         endpoints: EndpointDirectory,
         tenant_running_max: int | None = None,
     ) -> None:
         self._catalog = catalog
-        self._store = store
+        self._stores = stores
         self._admission = admission
         self._ending = ending
-        self._watchers = watchers
         self._endpoints = endpoints
         self._tenant_running_max = tenant_running_max
 
@@ -68,56 +72,56 @@ class JobService:
             submission, idempotency_key=idempotency_key, tenant_waiting_max=tenant_waiting_max
         )
 
-    def get(self, job_id: str, *, tenant: str | None = None) -> Job:
-        """Return a job as it stands; raise CallerError `unknown_job`.
-
-        With a `tenant`, the jobs of others are as unknown as those that never were.
-        """
-        job = self._store.get(job_id)
-        if job is None or tenant not in {None, job.tenant}:
-            raise CallerError(
-                ProblemCode.UNKNOWN_JOB,
-                f"there is no job {printable(job_id, chars_max=64)!r}, or it was forgotten",
-            )
+    def get(self, key: JobKey) -> Job:
+        """Return a job as it stands, whole; raise CallerError `unknown_job`."""
+        job = self._stores.jobs.get(key)
+        if job is None:
+            raise _unknown_job(key)
         return job
+
+    def status(self, key: JobKey) -> JobStatusRow:
+        """Return where a job stands, however large it is; raise CallerError `unknown_job`."""
+        found = self._stores.jobs.status(key)
+        if found is None:
+            raise _unknown_job(key)
+        return found
 
     def find(self, wanted: JobFilter) -> Sequence[Job]:
         """Jobs, newest first, at most `wanted.limit`."""
-        return self._store.find(wanted)
+        return self._stores.jobs.find(wanted)
 
     def place(self, job: Job) -> QueuePlace | None:
         """Where a queued job stands; None if it is not queued."""
-        position = self._store.position(job.id)
+        position = self._stores.jobs.position(job.key)
         return None if position is None else QueuePlace(position, self._waiting_for(job))
 
     def stored_bytes(self, tenant: str) -> int:
         """What the jobs of a tenant hold on this host. It takes its time."""
-        return self._store.stored_bytes(tenant)
+        return self._stores.jobs.stored_bytes(tenant)
 
-    def cancel(self, job_id: str) -> Job:
+    def cancel(self, key: JobKey) -> Job:
         """Ask for the end of a job; one that is final already stays as it is. Idempotent."""
-        self._ending.cancel(self.get(job_id).id)
-        return self.get(job_id)
+        self._ending.cancel(key)
+        return self.get(key)
 
-    def forget(self, job_id: str) -> None:
+    def forget(self, key: JobKey) -> None:
         """Wipe a final job: input, events, journal, envelope. Raises CallerError, StoreUnavailable.
 
         `not_final` for a job that has not ended, `unknown_job` for one that is not there.
         """
-        job = self.get(job_id)
-        if not self._store.forget(job_id) and not self.get(job_id).status.final:
+        job = self.status(key)
+        if not self._stores.jobs.forget(key) and not self.status(key).status.final:
             raise CallerError(
                 ProblemCode.NOT_FINAL,
                 f"the job is {job.status}; cancel it, or wait for its end, before it is forgotten",
                 retry_after_s=RETRY_SOON_S,
             )
-        self._watchers.wake(job_id)
 
-    def deliveries(self, job_id: str) -> Sequence[Delivery]:
+    def deliveries(self, key: JobKey) -> Sequence[Delivery]:
         """What was told to the callback of a job, and how that went; raise CallerError `unknown_job`."""
-        return self._store.deliveries.of(self.get(job_id).id)
+        return self._stores.outbox.of(self.status(key).key)
 
-    def journal(self, job_id: str) -> RecordedJob:
+    def journal(self, key: JobKey) -> RecordedJob:
         """Return a job with the steps that are recorded so far, in order, to be shown or replayed.
 
         It is a document of its own (`RecordedJob`): GET /v1/jobs/{id}/journal answers with it as
@@ -125,27 +129,31 @@ class JobService:
         input, the commands and events that are kept whole, the digests of all, and the envelope
         once there is one. Raises CallerError `unknown_job`.
         """
-        return recorded_job(self.get(job_id), self._store.journal(job_id))
+        return recorded_job(self.get(key), self._stores.journal.journal(key))
 
-    def events(self, job_id: str, *, after: int) -> Sequence[JobEvent]:
+    def events(self, key: JobKey, *, after: int) -> Sequence[JobEvent]:
         """The next events with numbers above `after`, at most EVENTS_READ_MAX."""
-        return self._store.events(job_id, after=after, limit=EVENTS_READ_MAX)
+        return self._stores.events.read(key, after=after, limit=EVENTS_READ_MAX)
 
-    def watch(self, job_id: str, callback: Callable[[], None]) -> AbstractContextManager[None]:
-        """Call `callback`, in any thread, whenever the job or its event log changes."""
-        return self._watchers.watch(job_id, callback)
+    def watch(self, key: JobKey, callback: Callable[[], None]) -> AbstractContextManager[None]:
+        """Call `callback`, in any thread, whenever the job or its event log has changed."""
+        return self._stores.events.subscribe(key, callback)
 
     def _waiting_for(self, job: Job) -> str:
         """What a queued job lacks in order to start, and what it will lack next."""
-        if self._tenant_running_max is not None:
-            running = JobFilter(
-                tenant=job.tenant, status=JobStatus.RUNNING, limit=self._tenant_running_max
-            )
-            if len(self._store.find(running)) == self._tenant_running_max:
-                return "the end of another job of its tenant (`tenant_jobs_running_max`)"
+        running_max = self._tenant_running_max
+        if running_max is not None and self._stores.jobs.running(job.tenant) >= running_max:
+            return "the end of another job of its tenant (`tenant_jobs_running_max`)"
         loaded = self._catalog.specs().get(job.spec)
         role = None if loaded is None else loaded.spec.model
         for model in model_statuses(self._endpoints):
             if model.role == role and model.state is not Phase.READY:
                 return f"a free job thread, and the model `{role}`, which is {model.state}"
         return "a free job thread"
+
+
+def _unknown_job(key: JobKey) -> CallerError:
+    return CallerError(
+        ProblemCode.UNKNOWN_JOB,
+        f"there is no job {printable(key.id, chars_max=64)!r}, or it was forgotten",
+    )

@@ -1,24 +1,25 @@
-"""What is kept of deliveries beside the jobs."""
+"""What keeps the consequences of an end: each is due from the commit that made the job final."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from cuttlebone.job.delivery import Attempt, Delivery
+from cuttlebone.job.delivery import Attempt, Delivery, Topic
+from cuttlebone.job.job import JobKey
 
 
-class DeliveryLog(Protocol):
+class Outbox(Protocol):
     """Keeps deliveries. Any thread may call it.
 
-    Invariants: a job with a callback has its delivery from the moment in which it is final, in
-    the same commit; a delivery goes with its job.
+    Invariants: a job that is final has a delivery of each topic that `topics_of` names for it, from
+    the same commit on, one of a topic; a delivery goes with its job.
     """
 
-    def of(self, job_id: str) -> Sequence[Delivery]:
-        """The deliveries of a job: one, or none."""
+    def of(self, key: JobKey) -> Sequence[Delivery]:
+        """The deliveries of a job, in the order of their topics."""
 
-    def due(self, moment: datetime, *, limit: int) -> Sequence[Delivery]:
-        """Pending deliveries to be tried by `moment`, the longest due first."""
+    def due(self, topic: Topic, moment: datetime, *, limit: int) -> Sequence[Delivery]:
+        """Pending deliveries of a topic to be tried by `moment`, the longest due first."""
 
     def note(
         self, delivery: Delivery, attempt: Attempt, *, next_attempt_at: datetime | None
@@ -28,5 +29,10 @@ class DeliveryLog(Protocol):
         Raises StoreUnavailable if it cannot be written. One whose job was forgotten is left out.
         """
 
-    def pending(self) -> int:
-        """How many are pending."""
+    def pending(self, topic: Topic) -> int:
+        """How many of a topic are pending."""
+
+
+def topics_of(callback_url: str | None) -> Sequence[Topic]:
+    """What follows when a job ends, in both stores."""
+    return () if callback_url is None else (Topic.CALLBACK,)

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from cuttlebone.errors import OperatorError
-from cuttlebone.store.sqlite import SqliteJobStore
+from cuttlebone.store.sqlite import open_sqlite_stores
+from cuttlebone.store.sqlite.migrations import MIGRATIONS
 from cuttlebone.store.sqlite.reading import FILE_NAME
 from cuttlebone.store.sqlite.rows import COLUMNS, row_of
-from cuttlebone.store.sqlite.schema import MIGRATIONS, connect
-from store.stores import PART, claimed, job
+from cuttlebone.store.sqlite.schema import SCHEMA_VERSION, connect
+from store.stores import PART, accept, claimed, job, key
 
 
 def write_version(folder: Path, version: int) -> None:
@@ -20,32 +21,34 @@ def write_version(folder: Path, version: int) -> None:
     connection.execute(f"pragma user_version = {version}")
     columns = [name for name in COLUMNS if name not in {"block_sha256", "spec_sha256"}]
     connection.execute(
-        f"insert into jobs ({', '.join(columns)}) values (:{', :'.join(columns)})",
+        f"insert into jobs (rank, {', '.join(columns)}) values (0, :{', :'.join(columns)})",
         row_of(job("a")),
     )
     connection.execute("update jobs set status = 'running', attempt = 1, started_us = 1")
     connection.close()
 
 
-@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
+@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
 def test_a_file_of_an_earlier_version_is_brought_to_this_one(tmp_path: Path, version: int) -> None:
     write_version(tmp_path, version)
-    store = SqliteJobStore(tmp_path)
-    recovered = [one.id for one in store.recover()]
-    store.record_part(claimed(store), PART)
-    parts = list(store.journal_parts("a"))
-    store.close()
+    stores = open_sqlite_stores(tmp_path)
+    recovered = [one.id for one in stores.jobs.recover()]
+    stores.journal.record_part(claimed(stores).fence, PART)
+    parts = list(stores.journal.parts(key("a")))
+    stores.close()
 
     assert recovered == ["a"]
     assert parts == [PART]
 
 
 def test_a_file_of_a_later_version_is_refused_and_left_alone(tmp_path: Path) -> None:
-    write_version(tmp_path, len(MIGRATIONS))
+    stores = open_sqlite_stores(tmp_path)
+    accept(stores, "a")
+    stores.close()
     connection = connect(tmp_path / FILE_NAME)
-    connection.execute(f"pragma user_version = {len(MIGRATIONS) + 1}")
+    connection.execute(f"pragma user_version = {SCHEMA_VERSION + 1}")
     with pytest.raises(OperatorError, match=r"schema version \d+, but .* run the newer host"):
-        SqliteJobStore(tmp_path)
+        open_sqlite_stores(tmp_path)
 
-    assert connection.execute("select status from jobs").fetchone()[0] == "running"
+    assert connection.execute("select status from jobs").fetchone()[0] == "queued"
     connection.close()

@@ -1,8 +1,9 @@
 """The thread that writes: what it does when there is no room, when a change fails, when it is closed."""
 
+import queue
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 
 from cuttlebone.errors import StoreUnavailable
 from cuttlebone.store.sqlite.schema import connect
-from cuttlebone.store.sqlite.writer import POSTS_MAX, Writer
+from cuttlebone.store.sqlite.tails import Told
+from cuttlebone.store.sqlite.writer import POSTS_MAX, Transaction, Writer
+from store.stores import key
 
 BOUND_S = 20.0
 ROW = "x" * 3_000
@@ -22,6 +25,8 @@ class Table:
 
     connection: sqlite3.Connection
     writer: Writer
+    told: "queue.SimpleQueue[int]"
+    """The rows that were told of, as they became durable."""
 
     def fill(self) -> None:
         """Leave no room for another page."""
@@ -32,30 +37,40 @@ class Table:
         """Give room."""
         self.connection.execute("pragma max_page_count = 1000000")
 
-    def post(self, number: int, done: threading.Event | None = None) -> None:
-        self.writer.post(
-            lambda connection: insert(connection, number),
-            after=None if done is None else done.set,
-        )
+    def post(self, number: int) -> None:
+        self.writer.post(lambda transaction: insert(transaction, number))
 
     def do(self, number: int) -> None:
-        self.writer.do(lambda connection: insert(connection, number))
+        self.writer.do(lambda transaction: insert(transaction, number))
 
     def rows(self) -> list[int]:
+        query = "select n from t"
         return self.writer.do(
-            lambda connection: [row[0] for row in connection.execute("select n from t")]
+            lambda transaction: [row[0] for row in transaction.connection.execute(query)]
         )
 
 
-def insert(connection: sqlite3.Connection, number: int) -> None:
-    connection.execute("insert into t (n, text) values (?, ?)", (number, ROW))
+def insert(transaction: Transaction, number: int) -> None:
+    values = (number, ROW)
+    transaction.connection.execute("insert into t (n, text) values (?, ?)", values)
+    transaction.tell(key(str(number)))
+
+
+def table_in(folder: Path) -> Table:
+    connection = connect(folder / "t.sqlite")
+    connection.execute("create table t (id integer primary key, n integer, text text)")
+    told: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def committed(tellings: Sequence[Told]) -> None:
+        for one, _ in tellings:
+            told.put(int(one.id))
+
+    return Table(connection, Writer(connection, committed), told)
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Iterator[Table]:
-    connection = connect(tmp_path / "t.sqlite")
-    connection.execute("create table t (id integer primary key, n integer, text text)")
-    made = Table(connection, Writer(connection))
+    made = table_in(tmp_path)
     yield made
     made.writer.close()
 
@@ -63,29 +78,27 @@ def table(tmp_path: Path) -> Iterator[Table]:
 def test_what_finds_no_room_is_refused_if_somebody_waits_and_kept_in_line_if_not(
     table: Table,
 ) -> None:
-    done = threading.Event()
     table.fill()
     table.post(1)
-    table.post(2, done)
+    table.post(2)
     with pytest.raises(StoreUnavailable, match="full"):
         table.do(3)
-    assert not done.is_set()
+    assert table.told.empty()
     table.free()
     table.do(4)
 
-    assert done.wait(BOUND_S)
+    assert [table.told.get(timeout=BOUND_S) for _ in range(3)] == [1, 2, 4]
     assert table.rows() == [1, 2, 4]
 
 
 def test_posts_are_tried_again_although_nothing_else_is_asked_for(table: Table) -> None:
-    done = threading.Event()
     table.fill()
-    table.post(1, done)
+    table.post(1)
     with pytest.raises(StoreUnavailable):
         table.do(2)
     table.free()
 
-    assert done.wait(BOUND_S)
+    assert table.told.get(timeout=BOUND_S) == 1
 
 
 def test_whoever_posts_too_much_waits_for_room(table: Table) -> None:
@@ -116,8 +129,8 @@ def test_once_a_post_was_given_up_nothing_is_written_any_more(table: Table) -> N
 
 
 def test_a_change_that_fails_harms_no_other(table: Table) -> None:
-    def fail(connection: sqlite3.Connection) -> None:
-        insert(connection, 2)
+    def fail(transaction: Transaction) -> None:
+        insert(transaction, 2)
         raise LookupError("mine")
 
     table.post(1)
@@ -127,22 +140,12 @@ def test_a_change_that_fails_harms_no_other(table: Table) -> None:
     table.do(3)
 
     assert table.rows() == [1, 3]
-
-
-def test_a_watcher_that_fails_does_not_end_the_thread(table: Table) -> None:
-    def fail() -> None:
-        raise LookupError
-
-    table.writer.post(lambda connection: insert(connection, 1), after=fail)
-    table.do(2)
-
-    assert table.rows() == [1, 2]
+    assert [table.told.get(timeout=BOUND_S) for _ in range(2)] == [1, 3]
+    assert table.told.empty()
 
 
 def test_a_writer_writes_what_is_outstanding_and_then_refuses(tmp_path: Path) -> None:
-    connection = connect(tmp_path / "t.sqlite")
-    connection.execute("create table t (id integer primary key, n integer, text text)")
-    table = Table(connection, Writer(connection))
+    table = table_in(tmp_path)
     for number in range(500):
         table.post(number)
     table.writer.close()

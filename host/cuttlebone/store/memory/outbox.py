@@ -1,44 +1,29 @@
-"""The delivery log in memory, of the store in memory."""
+"""The outbox of the stores in memory."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from cuttlebone.job.delivery import Attempt, Delivery, DeliveryState, state_after
-from cuttlebone.job.job import now
+from cuttlebone.job.delivery import Attempt, Delivery, Topic, state_after
+from cuttlebone.job.job import JobKey
+from cuttlebone.store.memory.state import MemoryState
 
 
-class MemoryDeliveries:
-    """Owner: the store, which adds and forgets. Any thread may call it; one lock guards everything."""
+class MemoryOutbox:
+    """Reads and changes the deliveries that ends have put into the state. See `Outbox`."""
 
-    def __init__(self) -> None:
-        self._by_job: dict[str, Delivery] = {}
-        self._lock = threading.Lock()
+    def __init__(self, state: MemoryState) -> None:
+        self._state = state
 
-    def add(self, job_id: str, delivery_id: str, url: str) -> None:
-        """Keep a new delivery, due at once."""
-        moment = now()
-        with self._lock:
-            self._by_job[job_id] = Delivery(
-                delivery_id, job_id, url, DeliveryState.PENDING, moment, moment
-            )
+    def of(self, key: JobKey) -> Sequence[Delivery]:
+        """The deliveries of a job, in the order of their topics."""
+        with self._state.lock:
+            kept = self._state.kept.get(key)
+            return () if kept is None else [kept.deliveries[one] for one in sorted(kept.deliveries)]
 
-    def forget(self, job_id: str) -> None:
-        """Wipe the delivery of a job, if there is one."""
-        with self._lock:
-            self._by_job.pop(job_id, None)
-
-    def of(self, job_id: str) -> Sequence[Delivery]:
-        """The deliveries of a job: one, or none."""
-        with self._lock:
-            found = self._by_job.get(job_id)
-        return () if found is None else (found,)
-
-    def due(self, moment: datetime, *, limit: int) -> Sequence[Delivery]:
-        """Pending deliveries to be tried by `moment`, the longest due first."""
-        with self._lock:
-            times = [(one.next_attempt_at, one) for one in self._by_job.values()]
+    def due(self, topic: Topic, moment: datetime, *, limit: int) -> Sequence[Delivery]:
+        """Pending deliveries of a topic to be tried by `moment`, the longest due first."""
+        times = [(one.next_attempt_at, one) for one in self._pending(topic)]
         due = [(at, one) for at, one in times if at is not None and at <= moment]
         return [one for _, one in sorted(due, key=lambda pair: pair[0])[:limit]]
 
@@ -46,17 +31,25 @@ class MemoryDeliveries:
         self, delivery: Delivery, attempt: Attempt, *, next_attempt_at: datetime | None
     ) -> None:
         """Keep an attempt; without a reason it delivered, without a next one it was the last."""
-        with self._lock:
-            kept = self._by_job.get(delivery.job_id)
-            if kept is not None and kept.id == delivery.id:
-                self._by_job[delivery.job_id] = replace(
-                    kept,
-                    state=state_after(attempt, next_attempt_at),
-                    next_attempt_at=next_attempt_at,
-                    attempts=(*kept.attempts, attempt),
-                )
+        with self._state.lock:
+            kept = self._state.kept.get(delivery.key)
+            known = None if kept is None else kept.deliveries.get(delivery.topic)
+            if kept is None or known is None or known.id != delivery.id:
+                return
+            kept.deliveries[delivery.topic] = replace(
+                known,
+                state=state_after(attempt, next_attempt_at),
+                next_attempt_at=next_attempt_at,
+                attempts=(*known.attempts, attempt),
+            )
+            if next_attempt_at is None:
+                self._state.pending.pop((delivery.topic, delivery.key), None)
 
-    def pending(self) -> int:
-        """How many are pending."""
-        with self._lock:
-            return sum(one.state is DeliveryState.PENDING for one in self._by_job.values())
+    def pending(self, topic: Topic) -> int:
+        """How many of a topic are pending."""
+        return len(self._pending(topic))
+
+    def _pending(self, topic: Topic) -> list[Delivery]:
+        with self._state.lock:
+            kept = self._state.kept
+            return [kept[key].deliveries[of] for of, key in self._state.pending if of is topic]

@@ -1,37 +1,51 @@
-"""The queued jobs of the store in memory, in the order in which they are handed out, and to whom."""
+"""The queued jobs of the store in memory, in the order in which they are handed out."""
 
 import bisect
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container
+from typing import TypeAlias
 
-from cuttlebone.job.job import Job
-from cuttlebone_abi import JobStatus
+from cuttlebone.job.job import JobKey
+
+Place: TypeAlias = tuple[int, int, JobKey]
+"""Rank, number in the order of acceptance, and whose it is."""
 
 
 class QueueOrder:
-    """Ids of queued jobs, by rank and then by acceptance. Owner: the store, under its lock."""
+    """Keys of queued jobs, by rank and then by acceptance. Owner: the store, under its lock.
+
+    Each tenant has a line of its own, so that a claim looks at the first of each and at no other,
+    however many jobs a tenant has that is passed over. Invariant: a line is sorted and not empty.
+    """
 
     def __init__(self) -> None:
-        self._entries: list[tuple[float, int, str]] = []
+        self._lines: dict[str, list[Place]] = {}
+        self._size = 0
 
-    def add(self, job: Job) -> None:
+    def add(self, place: Place) -> None:
         """Put a job to its place, which is the same each time."""
-        bisect.insort(self._entries, (job.rank, job.number, job.id))
+        bisect.insort(self._lines.setdefault(place[2].tenant, []), place)
+        self._size += 1
 
-    def remove(self, job_id: str) -> None:
-        """Take a job out, if it is in line."""
-        self._entries = [entry for entry in self._entries if entry[2] != job_id]
+    def remove(self, place: Place) -> None:
+        """Take a job out that is in line."""
+        line = self._lines[place[2].tenant]
+        del line[bisect.bisect_left(line, place)]
+        self._size -= 1
+        if not line:
+            del self._lines[place[2].tenant]
 
-    def __iter__(self) -> Iterator[str]:
-        return (job_id for _, _, job_id in self._entries)
+    def first(self, passed_over: Container[str]) -> JobKey | None:
+        """The job that goes first of those whose tenant is not passed over."""
+        heads = [line[0] for tenant, line in self._lines.items() if tenant not in passed_over]
+        return min(heads)[2] if heads else None
+
+    def before(self, place: Place) -> int:
+        """How many jobs go before a place."""
+        return sum(bisect.bisect_left(line, place) for line in self._lines.values())
+
+    def waiting(self, tenant: str) -> int:
+        """How many jobs of a tenant are in line."""
+        return len(self._lines.get(tenant, ()))
 
     def __len__(self) -> int:
-        return len(self._entries)
-
-
-def busy_tenants(jobs: Iterable[Job], running_max: int | None) -> frozenset[str]:
-    """Tenants with as many jobs running as they may have."""
-    if running_max is None:
-        return frozenset()
-    running = Counter(job.tenant for job in jobs if job.status is JobStatus.RUNNING)
-    return frozenset(tenant for tenant, count in running.items() if count >= running_max)
+        return self._size

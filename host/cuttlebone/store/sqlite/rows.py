@@ -2,36 +2,25 @@
 
 import sqlite3
 import zlib
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
 from cuttlebone.job.events import EventKind, JobEvent
-from cuttlebone.job.job import Accounting, Job
+from cuttlebone.job.job import Accounting, Job, JobKey, JobStatusRow
 from cuttlebone.job.journal import JournalEntry, JournalPart
 from cuttlebone.job_options import Limits, Priority, Recording
+from cuttlebone.store.moments import microseconds, moment_of
 from cuttlebone_abi import JobStatus, Json, decode_envelope, dump_json, load_json
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ACCOUNTING: Final = TypeAdapter(Accounting)
 
 
-def microseconds(moment: datetime | None) -> int | None:
-    """Microseconds since 1970; exact, unlike a float."""
-    return None if moment is None else (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def moment(microseconds: int | None) -> datetime | None:
-    """The inverse of `microseconds`."""
-    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
-
-
 COLUMNS: Final = (
-    "id", "tenant", "spec", "request_sha256", "input", "limits", "labels", "priority", "rank",
-    "block_sha256", "spec_sha256", "status", "created_us", "expires_us", "ttl_s", "recording", "callback_url", "events",
+    "id", "tenant", "spec", "request_sha256", "block_sha256", "spec_sha256", "input", "limits", "labels", "priority",
+    "status", "created_us", "expires_us", "ttl_s", "recording", "callback_url", "events",
 )  # fmt: skip
-"""Those that `row_of` fills."""
+"""Those that `row_of` fills: all that is known before the place in the queue is."""
 
 
 def row_of(job: Job) -> dict[str, Any]:
@@ -47,7 +36,6 @@ def row_of(job: Job) -> dict[str, Any]:
         "limits": dump_json(job.limits.model_dump()),
         "labels": dump_json(dict(job.labels)),
         "priority": job.priority,
-        "rank": round(job.rank * 1e6),
         "status": job.status,
         "created_us": microseconds(job.created_at),
         "expires_us": microseconds(job.expires_at),
@@ -60,20 +48,17 @@ def row_of(job: Job) -> dict[str, Any]:
 
 def job_of(row: sqlite3.Row) -> Job:
     """The job that a row of `jobs` holds."""
-    created_at = moment(row["created_us"])
-    if created_at is None:
-        raise AssertionError("the column is not null")
     return Job(
         id=row["id"],
         spec=row["spec"],
         input=row["input"],
         limits=Limits.model_validate(load_json(row["limits"])),
         labels=load_json(row["labels"]),
-        created_at=created_at,
+        created_at=moment_of(row["created_us"]),
         status=JobStatus(row["status"]),
         attempt=row["attempt"],
-        started_at=moment(row["started_us"]),
-        finished_at=moment(row["finished_us"]),
+        started_at=moment_of(row["started_us"]),
+        finished_at=moment_of(row["finished_us"]),
         progress=_optional(row["progress"]),
         cancel_requested=bool(row["cancel_requested"]),
         envelope=None if row["envelope"] is None else decode_envelope(row["envelope"]),
@@ -81,14 +66,35 @@ def job_of(row: sqlite3.Row) -> Job:
         tenant=row["tenant"],
         priority=Priority(row["priority"]),
         ttl_s=row["ttl_s"],
-        expires_at=moment(row["expires_us"]),
+        expires_at=moment_of(row["expires_us"]),
         recording=Recording(row["recording"]),
         callback_url=row["callback_url"],
         crashes=row["crashes"],
+        owner=row["owner"] or "",
         block_sha256=row["block_sha256"],
         spec_sha256=row["spec_sha256"],
         request_sha256=row["request_sha256"],
         number=row["number"],
+    )
+
+
+STATUS_COLUMNS: Final = (
+    "tenant, id, spec, spec_sha256, status, attempt, owner, cancel_requested, events"
+)
+"""Those that `status_row_of` reads: none of them is behind what may be large."""
+
+
+def status_row_of(row: sqlite3.Row) -> JobStatusRow:
+    """Where the job of a row of `jobs` stands."""
+    return JobStatusRow(
+        key=JobKey(row["tenant"], row["id"]),
+        spec=row["spec"],
+        spec_sha256=row["spec_sha256"],
+        status=JobStatus(row["status"]),
+        attempt=row["attempt"],
+        owner=row["owner"] or "",
+        cancel_requested=bool(row["cancel_requested"]),
+        last_event=row["events"],
     )
 
 
@@ -99,10 +105,8 @@ def accounting_bytes(accounting: Accounting | None) -> bytes | None:
 
 def event_of(row: sqlite3.Row) -> JobEvent:
     """The event that a row of `job_events` holds."""
-    at = moment(row["at_us"])
-    if at is None:
-        raise AssertionError("the column is not null")
-    return JobEvent(row["number"], EventKind(row["kind"]), load_json(row["data"]), at)
+    at = moment_of(row["at_us"])
+    return JobEvent(row["number"], EventKind(row["kind"]), row["data"], at)
 
 
 def _optional(data: bytes | None) -> Json:

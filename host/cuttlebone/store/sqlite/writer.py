@@ -4,19 +4,37 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import structlog
 
 from cuttlebone.errors import StoreUnavailable
+from cuttlebone.job.events import JobEvent
+from cuttlebone.job.job import JobKey, now
 from cuttlebone.metrics import HostMetrics
+from cuttlebone.store.sqlite.tails import Told
 
 T = TypeVar("T")
 
-Change = Callable[[sqlite3.Connection], T]
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """What a change works with: the connection, and what is told of it once it is durable."""
+
+    connection: sqlite3.Connection
+    clock: Callable[[], datetime] = now
+    told: list[Told] = field(default_factory=list)
+
+    def tell(self, key: JobKey, event: JobEvent | None = None) -> None:
+        """Something happens to a job, such as an event."""
+        self.told.append((key, event))
+
+
+Change = Callable[[Transaction], T]
 """Changes the database inside a transaction that the writer commits."""
 
 GROUP_MAX: Final = 256
@@ -34,21 +52,28 @@ class _Request:
     change: Change[Any]
     done: Future[Any] | None
     """Who waits for it; None for a post."""
-    after: Callable[[], None] | None = None
 
 
 class Writer:
     """Owns the writing connection. Any thread may `do` or `post`.
 
     Invariants: a request is answered only after the commit that holds it, or with the error that
-    undid it; what one thread asks for is applied in its order; a post is never skipped: it is tried
+    undid it; what a commit has told is passed on after it and before its answers; what one thread asks for is applied in its order; a post is never skipped: it is tried
     until it is written, and once one was given up nothing is written any more; the thread outlives
     every error.
     """
 
-    def __init__(self, connection: sqlite3.Connection, metrics: HostMetrics | None = None) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        committed: Callable[[Sequence[Told]], None],
+        metrics: HostMetrics | None = None,
+        clock: Callable[[], datetime] = now,
+    ) -> None:
         self._connection = connection
+        self._committed = committed
         self._metrics = metrics or HostMetrics()
+        self._clock = clock
         self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._unwritten: list[_Request] = []
         """Posts whose commit failed, oldest first. Only the thread touches them."""
@@ -74,8 +99,8 @@ class Writer:
                 self._requests.put(_Request(change, done))
         return done
 
-    def post(self, change: Change[None], *, after: Callable[[], None] | None = None) -> None:
-        """Apply a change soon, in order with the others; call `after` when it is durable.
+    def post(self, change: Change[None]) -> None:
+        """Apply a change soon, in order with the others.
 
         For what may be lost in a crash together with all that follows it: a piece of text. Waits
         while too many posts are not written, be it that the disk is slow or that it is full.
@@ -86,7 +111,7 @@ class Writer:
                 self._lost = True
                 return
             self._posts += 1
-            self._requests.put(_Request(change, None, after))
+            self._requests.put(_Request(change, None))
 
     def hurry(self) -> None:
         """Let nobody wait any more for a disk that cannot be written: the host is stopping."""
@@ -131,26 +156,31 @@ class Writer:
     def _commit(self, group: list[_Request]) -> None:
         """Apply a group in one transaction, each request in a savepoint of its own."""
         answers: list[tuple[_Request, Any, Exception | None]] = []
+        transaction = Transaction(self._connection, self._clock)
         began_s = time.monotonic()
         try:
             self._connection.execute("begin immediate")
-            answers.extend((request, *self._apply(request)) for request in group)
+            answers.extend((request, *self._apply(request, transaction)) for request in group)
             self._connection.execute("commit")
             self._metrics.committed(len(group), time.monotonic() - began_s)
         except Exception as error:  # noqa: BLE001  # whatever it is, everybody has to be told
             self._undo(group, error)
             return
         self._count_written(sum(request.done is None for request in group))
+        if transaction.told:
+            self._committed(transaction.told)
         for request, result, fault in answers:
             _answer(request, result, fault)
 
-    def _apply(self, request: _Request) -> tuple[Any, Exception | None]:
+    def _apply(self, request: _Request, transaction: Transaction) -> tuple[Any, Exception | None]:
         self._connection.execute("savepoint request")
+        told_before = len(transaction.told)
         try:
-            result = request.change(self._connection)
+            result = request.change(transaction)
         except sqlite3.OperationalError:
             raise  # a full disk, an I/O error: SQLite may have rolled back the whole group already
         except Exception as error:  # noqa: BLE001  # it is the requester's, who gets it
+            del transaction.told[told_before:]
             self._connection.execute("rollback to request")
             self._connection.execute("release request")
             return None, error
@@ -186,8 +216,3 @@ def _answer(request: _Request, result: Any, fault: Exception | None) -> None:  #
         return
     if fault is not None:
         _log.error("an event could not be kept", exc_info=fault)
-    if request.after is not None:
-        try:
-            request.after()
-        except Exception:  # noqa: BLE001  # a watcher must not stop the thread that serves all
-            _log.exception("a watcher could not be woken")

@@ -1,0 +1,151 @@
+"""The file of the durable stores: a writer, readers of their own, and the lock of its folder."""
+
+import fcntl
+import os
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Final, TypeVar
+
+import structlog
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    sleep_using_event,
+    stop_when_event_set,
+    wait_exponential,
+)
+
+from cuttlebone.errors import OperatorError, StoreUnavailable
+from cuttlebone.job.job import now
+from cuttlebone.metrics import HostMetrics
+from cuttlebone.store.leases import OWNER_NAME, new_owner
+from cuttlebone.store.sqlite.reading import FILE_NAME
+from cuttlebone.store.sqlite.schema import connect, open_database, truncate_log
+from cuttlebone.store.sqlite.tails import EventTails
+from cuttlebone.store.sqlite.writer import Change, Writer
+
+READERS_KEPT_MAX: Final = 16
+"""Idle reading connections; more are opened when needed and closed again."""
+RETRY_S_MAX: Final = 2.0
+
+T = TypeVar("T")
+
+_log = structlog.get_logger(__name__)
+
+
+class Database:
+    """One SQLite file, as one owner uses it. Any thread may call it.
+
+    Invariants: only the writer thread writes; a reader is used by one thread at a time and sees
+    what was committed when it began; a name of an owner is used by one process at a time.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        owner: str = OWNER_NAME,
+        metrics: HostMetrics | None = None,
+        clock: Callable[[], datetime] = now,
+    ) -> None:
+        """Open or make the file; raise OperatorError if it is damaged, too new or in use."""
+        self._hurrying = threading.Event()
+        self._path = folder / FILE_NAME
+        self._lock = _lock_folder(folder, "lock" if owner == OWNER_NAME else f"lock-{owner}")
+        self.owner = new_owner(owner)
+        self.clock = clock
+        self.tails = EventTails()
+        self._writer = Writer(open_database(self._path), self.tails.committed, metrics, clock)
+        self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue(READERS_KEPT_MAX)
+
+    def begin(self, change: Change[T]) -> Future[T]:
+        """Apply a change; the future always ends, with StoreUnavailable if it cannot be written."""
+        return self._writer.begin(change)
+
+    def do(self, change: Change[T]) -> T:
+        """Apply a change and wait until it is durable; raise what it raised, or StoreUnavailable."""
+        return self._writer.do(change)
+
+    def post(self, change: Change[None]) -> None:
+        """Apply a change soon, in order with the others."""
+        self._writer.post(change)
+
+    def insist(self, change: Change[T]) -> T:
+        """Apply a change, again and again while the file cannot be written, until `hurry`."""
+        result: T = Retrying(
+            retry=retry_if_exception_type(StoreUnavailable),
+            wait=wait_exponential(multiplier=0.05, max=RETRY_S_MAX),
+            stop=stop_when_event_set(self._hurrying),
+            sleep=sleep_using_event(self._hurrying),
+            before_sleep=_log_unavailable,
+            reraise=True,
+        )(self._writer.do, change)
+        return result
+
+    @contextmanager
+    def reader(self) -> Iterator[sqlite3.Connection]:
+        """A connection to read with."""
+        try:
+            reader = self._readers.get_nowait()
+        except queue.Empty:
+            reader = connect(self._path, read_only=True)
+        try:
+            yield reader
+        finally:
+            try:
+                self._readers.put_nowait(reader)
+            except queue.Full:
+                reader.close()
+
+    def truncate_log(self) -> None:
+        """Let what was wiped from the file be wiped from its log of changes as well."""
+        truncate_log(self._path)
+
+    def hurry(self) -> None:
+        """Try nothing again from now on: the host is stopping."""
+        self._hurrying.set()
+        self._writer.hurry()
+
+    def close(self) -> None:
+        """Write what is outstanding, close all connections, let the folder go."""
+        self.hurry()
+        # The readers first: only a last connection that writes takes the log of changes away.
+        self._close_readers()
+        self._writer.close()
+        self._close_readers()
+        os.close(self._lock)
+
+    def _close_readers(self) -> None:
+        while not self._readers.empty():
+            self._readers.get_nowait().close()
+
+
+def _log_unavailable(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome is not None else None
+    _log.error("the job store cannot be written; trying again", reason=str(error))
+
+
+def _lock_folder(folder: Path, name: str) -> int:
+    """Take a name in the folder for this process; raise OperatorError if another host has it."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise OperatorError(
+            f"the state folder {folder} cannot be used: {error.strerror}; give another --state DIR"
+        ) from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise OperatorError(
+            f"another host uses the state folder {folder}; stop it, or give another --state DIR"
+        ) from None
+    return lock

@@ -1,0 +1,25 @@
+"""All that a host keeps, as it is opened and closed together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cuttlebone.store.events import EventStore
+from cuttlebone.store.jobs import JobStore
+from cuttlebone.store.journal import JournalStore
+from cuttlebone.store.outbox import Outbox
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The four stores over the same jobs. Whoever needs one of them takes that one."""
+
+    jobs: JobStore
+    events: EventStore
+    journal: JournalStore
+    outbox: Outbox
+    durable: bool
+    """Whether jobs outlive the host, so that it may leave them for its next start."""
+    hurry: Callable[[], None]
+    """Try nothing again from now on: the host is stopping, whether or not the disk is full."""
+    close: Callable[[], None]
+    """Write what is outstanding and let go of everything."""
