@@ -13,7 +13,7 @@ from cuttlebone.generation.outcome import CANCELLED, FailedGeneration, Finished,
 from cuttlebone.generation.request import GenerationRequest, Grammar, JsonSchema, RequestField
 from cuttlebone.generation.state import Phase, State
 from cuttlebone.generation.ticket import CancelAsked, Generation, VerdictGiven
-from cuttlebone.inference.constraints import check_grammar, check_schema
+from cuttlebone.inference.constraints import check_grammar, check_schema, json_fault
 from cuttlebone.inference.meter import Meter
 from cuttlebone.inference.prompts import check_numbers
 from cuttlebone.testing.scripted_generation import ByteCounter, ScriptedGeneration, prompt_of
@@ -252,6 +252,7 @@ class ScriptedEndpoint:
         match request.constraint:
             case JsonSchema() as schema:
                 check_schema(schema)
+                json_fault(schema)
             case Grammar() as grammar:
                 check_grammar(grammar)
             case None:
