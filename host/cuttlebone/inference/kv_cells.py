@@ -11,9 +11,10 @@ NO_MATCH: Final = Match(Slot(-1), 0)
 
 
 @dataclass(slots=True)
-class _Tenancy:
-    """One slot in use: running, or kept for the prompt that it holds."""
+class Tenancy:
+    """One slot in use: running, or kept for the prompt that it holds. Its scheduler sets `evaluated`."""
 
+    slot: Slot
     tenant: str
     prompt: tuple[Token, ...]
     reserve: int
@@ -25,9 +26,9 @@ class _Tenancy:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A slot for a new sequence; the evicted slots have to be emptied before it is used."""
+    """The place of a new sequence; the evicted slots have to be emptied before it is used."""
 
-    slot: Slot
+    tenancy: Tenancy
     evicted: tuple[Slot, ...]
 
 
@@ -48,7 +49,7 @@ class KvCells:
         self._kept_cells_max = kept_cells_max if shares else 0
         self._shares = shares
         self._free_slots = [Slot(number) for number in reversed(range(slots))]
-        self._tenancies: dict[Slot, _Tenancy] = {}
+        self._tenancies: dict[Slot, Tenancy] = {}
         self._tree = PrefixTree()
 
     @property
@@ -100,10 +101,6 @@ class KvCells:
             if common > 0 and self._tenancies[other].running
         }
 
-    def evaluated(self, slot: Slot, tokens: int) -> None:
-        """Note that the first `tokens` tokens of the prompt are in memory."""
-        self._tenancies[slot].evaluated = tokens
-
     def touch(self, slot: Slot) -> None:
         """Note that a kept slot was of use just now."""
         tenancy = self._tenancies[slot]
@@ -124,8 +121,8 @@ class KvCells:
             return 0
         prompt = tenancy.prompt[: tenancy.evaluated]
         self._tree.insert(tenancy.tenant, prompt, slot)
-        self._tenancies[slot] = _Tenancy(
-            tenancy.tenant, prompt, reserve=0, evaluated=len(prompt), running=False
+        self._tenancies[slot] = Tenancy(
+            slot, tenancy.tenant, prompt, reserve=0, evaluated=len(prompt), running=False
         )
         return len(prompt)
 
@@ -138,12 +135,13 @@ class KvCells:
             dropped.append(kept.pop(0))
         return dropped
 
-    def _occupy(self, tenant: str, prompt: tuple[Token, ...], tokens_max: int) -> Slot:
+    def _occupy(self, tenant: str, prompt: tuple[Token, ...], tokens_max: int) -> Tenancy:
         slot = self._free_slots.pop()
-        self._tenancies[slot] = _Tenancy(tenant, prompt, reserve=tokens_max)
+        tenancy = Tenancy(slot, tenant, prompt, reserve=tokens_max)
+        self._tenancies[slot] = tenancy
         # Without sharing each slot is a tenant of its own, and matches nothing.
         self._tree.insert(tenant if self._shares else str(slot), prompt, slot)
-        return slot
+        return tenancy
 
     def _drop(self, slot: Slot) -> None:
         del self._tenancies[slot]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NewType
 
-from cuttlebone.inference.kv_cells import KvCells
+from cuttlebone.inference.kv_cells import KvCells, Tenancy
 from cuttlebone.inference.model import Slot, Token
 
 SequenceId = NewType("SequenceId", int)
@@ -72,14 +72,17 @@ class Released:
 @dataclass(slots=True)
 class _Running:
     demand: Demand
-    slot: Slot
-    evaluated: int = 0
+    place: Tenancy
     begun: bool = False
     ready: bool = True
 
     @property
+    def slot(self) -> Slot:
+        return self.place.slot
+
+    @property
     def prefilled(self) -> bool:
-        return self.evaluated == len(self.demand.prompt)
+        return self.place.evaluated == len(self.place.prompt)
 
 
 class Scheduler:
@@ -150,8 +153,8 @@ class Scheduler:
         del self._waiting[key]
         if line:
             self._waiting[key] = line
-        self._running[sequence] = _Running(demand, admission.slot)
-        return Admitted(sequence, admission.slot, admission.evicted)
+        self._running[sequence] = _Running(demand, admission.tenancy)
+        return Admitted(sequence, admission.tenancy.slot, admission.evicted)
 
     def plan(self, prefill_tokens_max: int) -> Plan:
         """Make the next batch, with at most `prefill_tokens_max` prompt tokens in it."""
@@ -166,9 +169,7 @@ class Scheduler:
 
     def evaluated(self, sequence: SequenceId, tokens: int) -> None:
         """Note that a prompt is in memory up to its token number `tokens`."""
-        entry = self._running[sequence]
-        entry.evaluated = tokens
-        self._cells.evaluated(entry.slot, tokens)
+        self._running[sequence].place.evaluated = tokens
 
     def hold(self, sequence: SequenceId) -> None:
         """Leave a sequence out of batches until it is `resumed`."""
@@ -185,7 +186,7 @@ class Scheduler:
             self._forget_waiting(sequence)
             return None
         if spoiled:
-            self._cells.evaluated(entry.slot, 0)
+            entry.place.evaluated = 0
         kept = self._cells.release(entry.slot)
         if not any(other.demand.job == entry.demand.job for other in self._running.values()):
             self._served.pop(entry.demand.job, None)
@@ -217,12 +218,12 @@ class Scheduler:
         ]
         for *_, key in sorted(pending):
             entry = self._running[key]
-            tokens = min(budget, len(entry.demand.prompt) - entry.evaluated)
+            tokens = min(budget, len(entry.place.prompt) - entry.place.evaluated)
             if not tokens:
                 break
             budget -= tokens
             self._served[entry.demand.job] = self._turn
-            chunks.append(Chunk(key, entry.evaluated, tokens))
+            chunks.append(Chunk(key, entry.place.evaluated, tokens))
         return tuple(chunks)
 
     def _urgent_slots(self) -> set[Slot]:

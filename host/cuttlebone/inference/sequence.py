@@ -45,9 +45,6 @@ class LiveSequence:
     """Whether the scheduler knows it."""
     slot: Slot | None = None
     sampler: Sampler | None = None
-    evaluated: int = 0
-    """Tokens in memory: the prompt, then what was generated."""
-    cached: int = 0
     sampled: Token | None = None
     """Chosen and not evaluated yet."""
     judged: int = 0
@@ -82,7 +79,9 @@ class LiveSequence:
         """The token to evaluate next, if it has its place and one was chosen."""
         if self.slot is None or self.sampled is None:
             return None
-        return Run(self.slot, self.evaluated, (self.sampled,), wants_logits=True)
+        # Of what was sampled all but this one is in memory.
+        position = len(self.prompt) + self.answer.tokens_out - 1
+        return Run(self.slot, position, (self.sampled,), wants_logits=True)
 
     def run(self, chunk: Chunk) -> Run | None:
         """A chunk of its prompt, if it has its place; after the last one a token is chosen."""
@@ -125,7 +124,7 @@ class LiveSequence:
             finish,
             tokens_in=len(self.prompt),
             tokens_out=self.answer.tokens_out,
-            tokens_cached=self.cached,
+            tokens_cached=self.generation.tokens_cached,
             seed=self.generation.request.sampling.seed,
         )
 

@@ -153,9 +153,8 @@ class Ticker:
 
     def _copy(self, copy: Copy) -> None:
         self._model.copy(copy.source, copy.target, copy.tokens)
-        sequence = self._live[copy.sequence]
-        sequence.evaluated = sequence.cached = copy.tokens
-        sequence.generation.spend(tokens_in=copy.tokens, tokens_cached=copy.tokens)
+        generation = self._live[copy.sequence].generation
+        generation.spend(tokens_in=copy.tokens, tokens_cached=copy.tokens)
         self._meter.tokens_in += copy.tokens
         self._meter.tokens_cached += copy.tokens
 
@@ -197,11 +196,10 @@ class Ticker:
 
     def _take_in(self, key: SequenceId, run: Run, row: int) -> None:
         sequence = self._live[key]
-        sequence.evaluated = run.position + len(run.tokens)
         if sequence.sampled is None:
             sequence.generation.spend(tokens_in=len(run.tokens))
             self._meter.tokens_in += len(run.tokens)
-            self._scheduler.evaluated(key, sequence.evaluated)
+            self._scheduler.evaluated(key, run.position + len(run.tokens))
         if run.wants_logits:
             self._sample(key, sequence, row)
 
