@@ -12,7 +12,7 @@ from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.job.job import Job
 from cuttlebone.service.host import Host
 from cuttlebone.settings import Settings
-from cuttlebone.testing import FakeModel, Script, ScriptedSandbox
+from cuttlebone.testing import Script, ScriptedModel, ScriptedSandbox
 from cuttlebone_abi import Signature
 
 BOUND_S = 20.0
@@ -64,6 +64,6 @@ def ended(host: Host, job: Job, bound_s: float = BOUND_S) -> Job:
     return until(host, job, lambda one: one.status.final, bound_s)
 
 
-def serving(role: str, model: FakeModel) -> EndpointDirectory:
+def serving(role: str, model: ScriptedModel) -> EndpointDirectory:
     """Serve a scripted model under a role."""
     return EndpointDirectory({role: LocalEndpoint(lambda _report: model, name=role)})

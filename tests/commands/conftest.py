@@ -8,22 +8,22 @@ import pytest
 from commands.infer_bench import Bench
 from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.files import Grants
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedModel
 from job_scopes import scope_of, told
 
 __all__ = ["bench", "endpoint", "grants", "model", "scope_of", "told"]
 
 
 @pytest.fixture
-def model() -> FakeModel:
-    return FakeModel(
+def model() -> ScriptedModel:
+    return ScriptedModel(
         {"count": "one two three four five", "silence": "", "overlong": "a " * 50},
         context_tokens=200,
     )
 
 
 @pytest.fixture
-def endpoint(model: FakeModel) -> Iterator[LocalEndpoint]:
+def endpoint(model: ScriptedModel) -> Iterator[LocalEndpoint]:
     with LocalEndpoint(lambda _report: model) as serving:
         yield serving
         model.release()

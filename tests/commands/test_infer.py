@@ -8,7 +8,7 @@ from commands.infer_bench import Bench, failure
 from cuttlebone.commands.infer import generation_request
 from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.errors import JobError
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedModel
 from cuttlebone_abi import (
     Cancelled,
     Completed,
@@ -85,7 +85,7 @@ def test_the_seed_that_the_guest_asks_for_is_used(bench: Bench) -> None:
 
 
 def test_a_cancel_during_a_generation_ends_the_job_and_keeps_its_cost(
-    bench: Bench, model: FakeModel
+    bench: Bench, model: ScriptedModel
 ) -> None:
     scope = bench.scope()
 
@@ -103,7 +103,7 @@ def test_a_cancel_during_a_generation_ends_the_job_and_keeps_its_cost(
     assert envelope.usage.model == "small"
 
 
-def test_a_decode_failure_is_infer_failed(bench: Bench, model: FakeModel) -> None:
+def test_a_decode_failure_is_infer_failed(bench: Bench, model: ScriptedModel) -> None:
     model.fail_on("two")
     envelope = bench.run({"prompt": "count"})
 
@@ -112,7 +112,7 @@ def test_a_decode_failure_is_infer_failed(bench: Bench, model: FakeModel) -> Non
 
 
 def test_a_model_that_goes_away_cancels_the_job_whatever_the_guest_wants(
-    bench: Bench, model: FakeModel, endpoint: LocalEndpoint
+    bench: Bench, model: ScriptedModel, endpoint: LocalEndpoint
 ) -> None:
     def stop() -> None:
         assert model.held.wait(BOUND_S)

@@ -20,7 +20,7 @@ from cuttlebone.files import Grants, HandleTable
 from cuttlebone.generation.state import Phase, State
 from cuttlebone.job_options import Limits
 from cuttlebone.specs.io_schemas import IoSchemas
-from cuttlebone.testing import Commands, FakeModel, ScriptedEndpoint, ScriptedGuest
+from cuttlebone.testing import Commands, ScriptedEndpoint, ScriptedGuest, ScriptedModel
 from cuttlebone_abi import Cancelled, Completed, Envelope, ErrorCode, Failed, Json, Signature
 from job_scopes import granted
 
@@ -28,12 +28,12 @@ BOUND_S = 20.0
 
 
 @pytest.fixture
-def model() -> FakeModel:
-    return FakeModel({"count": "one two three", "story": "once " * 30}, context_tokens=200)
+def model() -> ScriptedModel:
+    return ScriptedModel({"count": "one two three", "story": "once " * 30}, context_tokens=200)
 
 
 @pytest.fixture
-def endpoint(model: FakeModel) -> Iterator[LocalEndpoint]:
+def endpoint(model: ScriptedModel) -> Iterator[LocalEndpoint]:
     with LocalEndpoint(lambda _report: model) as serving:
         serving.counter(BOUND_S)
         yield serving
@@ -96,7 +96,7 @@ def test_a_field_that_is_not_served_is_refused_by_name_for_its_request_alone(
 
 
 def test_what_the_prompts_begin_with_is_evaluated_once(
-    endpoint: LocalEndpoint, grants: Grants, model: FakeModel
+    endpoint: LocalEndpoint, grants: Grants, model: ScriptedModel
 ) -> None:
     common = "answer with care, " * 5
     event, _ = run(many(*(f"{common}{number}" for number in range(6))), scope(endpoint, grants))
@@ -128,7 +128,7 @@ def test_a_request_that_fails_leaves_the_others_alone(
 
 
 def test_a_backend_that_breaks_fails_its_request_only(
-    endpoint: LocalEndpoint, grants: Grants, model: FakeModel
+    endpoint: LocalEndpoint, grants: Grants, model: ScriptedModel
 ) -> None:
     model.fail_on("poison")
     event, _ = run(many("poison", "count"), scope(endpoint, grants))
@@ -190,7 +190,7 @@ def test_what_is_left_is_shared_out_whole_and_fairly(wanted: list[int], left: in
 
 
 def test_a_cancelled_job_ends_all_its_generations(
-    endpoint: LocalEndpoint, grants: Grants, model: FakeModel
+    endpoint: LocalEndpoint, grants: Grants, model: ScriptedModel
 ) -> None:
     cancelled = scope(endpoint, grants)
     model.hold()

@@ -17,7 +17,7 @@ from typing import Final
 from api.hosted import served
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.inference.model import Run
-from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
+from cuttlebone.testing import Commands, Script, ScriptedGuest, ScriptedModel
 from cuttlebone_abi import Json
 from guest_scripts import report_and_echo
 from hosts import serving
@@ -27,7 +27,7 @@ PAUSE_S: Final = 0.002
 _GENERATION: Final = re.compile(r"<gen ([^>]+)>")
 
 
-class PaidModel(FakeModel):
+class PaidModel(ScriptedModel):
     """Notes in a file which generations it evaluates."""
 
     def __init__(self, paid: Path) -> None:

@@ -11,7 +11,7 @@ from cuttlebone.errors import CommandError, OperatorError
 from cuttlebone.generation.state import Phase, State
 from cuttlebone.inference.model import Model
 from cuttlebone.inference.progress import Report, go_on
-from cuttlebone.testing import FakeModel, ScriptedEndpoint
+from cuttlebone.testing import ScriptedEndpoint, ScriptedModel
 
 BOUND_S: Final = 20.0
 """No test waits longer for anything."""
@@ -49,7 +49,7 @@ class LocalRig:
     """A model without a file behind a real inference thread."""
 
     def __init__(self, answers: Mapping[str, str] = ANSWERS) -> None:
-        self._model = FakeModel(answers, context_tokens=CONTEXT_TOKENS, slots=SLOTS)
+        self._model = ScriptedModel(answers, context_tokens=CONTEXT_TOKENS, slots=SLOTS)
         self._may_go_on, self._halfway = threading.Event(), threading.Event()
         self._fault: str | None = None
         self.endpoint = LocalEndpoint(self._load, name="rig")

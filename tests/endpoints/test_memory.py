@@ -13,7 +13,7 @@ from cuttlebone.endpoints.memory import ModelMemory
 from cuttlebone.errors import CommandError
 from cuttlebone.generation.outcome import FailedGeneration, Finished, Piece
 from cuttlebone.generation.state import Phase
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedModel
 from cuttlebone_abi import ErrorCode
 from inference.conftest import BOUND_S, ask, collect
 
@@ -23,7 +23,7 @@ class Models:
 
     def __init__(self, bytes_max: int) -> None:
         self.loaded: list[str] = []
-        self.models: dict[str, FakeModel] = {}
+        self.models: dict[str, ScriptedModel] = {}
         self.memory = ModelMemory(bytes_max)
         self.endpoints = {role: self._endpoint(role) for role in ("a", "b", "c")}
         self.memory.watch(self.endpoints.values())
@@ -41,9 +41,9 @@ class Models:
             closed=partial(self.memory.release, role),
         )
 
-    def _load(self, role: str) -> FakeModel:
+    def _load(self, role: str) -> ScriptedModel:
         self.loaded.append(role)
-        self.models[role] = FakeModel({"story": "once upon a time"})
+        self.models[role] = ScriptedModel({"story": "once upon a time"})
         return self.models[role]
 
 
@@ -140,10 +140,10 @@ def test_a_model_larger_than_the_budget_is_refused_with_both_sizes(
 
 
 def test_a_model_of_two_roles_is_one_that_starts_and_stops_once() -> None:
-    memory, loaded = ModelMemory(1), list[FakeModel]()
+    memory, loaded = ModelMemory(1), list[ScriptedModel]()
 
-    def load() -> FakeModel:
-        loaded.append(FakeModel())
+    def load() -> ScriptedModel:
+        loaded.append(ScriptedModel())
         return loaded[-1]
 
     def loading_as(name: str) -> LocalEndpoint:

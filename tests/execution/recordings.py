@@ -10,7 +10,7 @@ from cuttlebone.job.job import Submission
 from cuttlebone.job.recorded_job import RecordedJob, read_recorded_job
 from cuttlebone.job_options import Recording
 from cuttlebone.specs.io_schemas import IoSchemas
-from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
+from cuttlebone.testing import Commands, Script, ScriptedGuest, ScriptedModel
 from cuttlebone_abi import Json, Signature, dump_json
 from hosts import ended, scripted_host, serving
 
@@ -40,7 +40,7 @@ def record(
     journal_bytes_max: int = 1 << 20,
 ) -> RecordedJob:
     """Run a script as a real job and return what was recorded, by way of its document."""
-    endpoints = serving("small", FakeModel({"count": "one two three"}))
+    endpoints = serving("small", ScriptedModel({"count": "one two three"}))
     with scripted_host(
         folder,
         {"block": script},

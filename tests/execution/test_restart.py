@@ -14,7 +14,7 @@ from cuttlebone.errors import OperatorError
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Job, Submission
 from cuttlebone.service.host import Host
-from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
+from cuttlebone.testing import Commands, Script, ScriptedGuest, ScriptedModel
 from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Json
 from execution.scripts import spin
 from guest_scripts import echo
@@ -56,8 +56,8 @@ def folder(tmp_path: Path) -> Path:
     return specs
 
 
-def model() -> FakeModel:
-    return FakeModel({"count": "one two", "again": "three"})
+def model() -> ScriptedModel:
+    return ScriptedModel({"count": "one two", "again": "three"})
 
 
 class Crash:
@@ -76,7 +76,7 @@ class Crash:
         block.first_life = False
 
     def _host(
-        self, state: Path, fake: FakeModel, *, attempts_max: int = 3
+        self, state: Path, fake: ScriptedModel, *, attempts_max: int = 3
     ) -> AbstractContextManager[Host]:
         return scripted_host(
             self.folder,
@@ -89,7 +89,7 @@ class Crash:
         )
 
     def restart(
-        self, fake: FakeModel | None = None, *, attempts_max: int = 3
+        self, fake: ScriptedModel | None = None, *, attempts_max: int = 3
     ) -> AbstractContextManager[Host]:
         return self._host(self.state, fake or model(), attempts_max=attempts_max)
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from cuttlebone.job.job import Job, Submission
 from cuttlebone.service.host import Host
-from cuttlebone.testing import Commands, FakeModel, Script, ScriptedGuest
+from cuttlebone.testing import Commands, Script, ScriptedGuest, ScriptedModel
 from cuttlebone_abi import Json
 from hosts import ended, scripted_host, serving
 
@@ -83,7 +83,7 @@ SCRIPTS: Final[dict[str, Script]] = {
 MORE: Final = "model: small\ncapabilities: {read: [a.txt]}"
 
 
-def run(host: Host, model: FakeModel, jobs: int) -> None:
+def run(host: Host, model: ScriptedModel, jobs: int) -> None:
     """Run jobs of each kind in waves; those that spin are cancelled."""
     kinds = list(SCRIPTS)
     for start in range(0, jobs, WAVE):
@@ -106,7 +106,7 @@ def see_to_its_end(host: Host, job: Job) -> None:
 
 def test_many_jobs_leave_nothing_behind(tmp_path: Path, trials: Callable[[int], int]) -> None:
     (tmp_path / "a.txt").write_text("a text")
-    jobs, model = trials(JOBS_SHORT), FakeModel({"count": "one two three"})
+    jobs, model = trials(JOBS_SHORT), ScriptedModel({"count": "one two three"})
     endpoints = serving("small", model)
     with scripted_host(
         tmp_path, SCRIPTS, endpoints=endpoints, more=MORE, state=tmp_path / "state"

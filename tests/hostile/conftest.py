@@ -9,7 +9,7 @@ from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.files import Grants
 from cuttlebone.sandbox import CompileLimits, Sandbox
 from cuttlebone.settings import Isolation
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedModel
 from hostile.harness import Target, prepare
 
 
@@ -19,7 +19,7 @@ def target(
 ) -> Iterator[Target]:
     folder: Path = tmp_path_factory.mktemp("granted")
     prepare(folder)
-    model = LocalEndpoint(lambda _report: FakeModel({"x": "one two three four five"}))
+    model = LocalEndpoint(lambda _report: ScriptedModel({"x": "one two three four five"}))
     model.start()
     # Bombs are told by processor time; one second of it is plenty for everything else here.
     compiling = CompileLimits(cpu_s=1, data_bytes=512 << 20)

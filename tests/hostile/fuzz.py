@@ -26,7 +26,7 @@ from cuttlebone.files import Grants
 from cuttlebone.sandbox import CompileLimits, Sandbox
 from cuttlebone.settings import Isolation
 from cuttlebone.specs.io_schemas import IoSchemas
-from cuttlebone.testing import FakeModel, ScriptedGuest
+from cuttlebone.testing import ScriptedGuest, ScriptedModel
 from cuttlebone_abi import ErrorCode, Json, Signature
 from hostile.corpus import attacks
 from hostile.harness import LIMITS, Outcome, Target, prepare
@@ -96,7 +96,7 @@ class Fuzzer:
 @contextmanager
 def open_target(isolation: Isolation) -> Iterator[Target]:
     """A target in a folder of its own."""
-    model = LocalEndpoint(lambda _report: FakeModel({"x": "one two three four five"}))
+    model = LocalEndpoint(lambda _report: ScriptedModel({"x": "one two three four five"}))
     model.start()
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name))

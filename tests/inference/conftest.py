@@ -14,7 +14,7 @@ from cuttlebone.inference.llama.loading import open_model
 from cuttlebone.inference.llama.model import LlamaModel
 from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.thread import InferenceThread
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedModel
 
 BOUND_S = 60.0
 """No test waits longer for anything."""
@@ -64,7 +64,7 @@ def count(thread: InferenceThread, request: GenerationRequest) -> int:
 
 
 @contextmanager
-def serving(model: FakeModel, limits: BatchLimits | None = None) -> Iterator[InferenceThread]:
+def serving(model: ScriptedModel, limits: BatchLimits | None = None) -> Iterator[InferenceThread]:
     """Serve a fake model while the body runs."""
     thread = InferenceThread(lambda _report: model, limits=limits or BatchLimits())
     thread.start()
@@ -111,10 +111,12 @@ def served(request: pytest.FixtureRequest) -> Iterator[InferenceThread]:
         yield thread
         return
     with ExitStack() as stack:
-        yield stack.enter_context(serving(FakeModel({"story": "Once upon a time there was a fox"})))
+        yield stack.enter_context(
+            serving(ScriptedModel({"story": "Once upon a time there was a fox"}))
+        )
 
 
-def wait_until_decoding(model: FakeModel) -> None:
+def wait_until_decoding(model: ScriptedModel) -> None:
     assert model.held.wait(BOUND_S), "no batch was begun"
 
 

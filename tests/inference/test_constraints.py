@@ -17,7 +17,7 @@ from cuttlebone.inference.constraints import (
     check_schema,
     json_fault,
 )
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedModel
 from cuttlebone_abi import ErrorCode, Finish, Json
 from inference.conftest import ask, collect, serving
 
@@ -96,7 +96,7 @@ def test_a_hostile_pattern_is_checked_in_linear_time() -> None:
 def test_a_text_that_ended_and_breaks_its_constraint_is_never_handed_out(
     answer: str, max_tokens: int, expected: Finish | None
 ) -> None:
-    with serving(FakeModel({"number": answer}, checks_constraints=True)) as thread:
+    with serving(ScriptedModel({"number": answer}, checks_constraints=True)) as thread:
         request = dataclasses.replace(
             ask("number", max_tokens=max_tokens), constraint=JsonSchema(NUMBER)
         )

@@ -2,12 +2,12 @@
 
 from cuttlebone.generation.outcome import FailedGeneration, Finished
 from cuttlebone.inference.meter import Meter
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedModel
 from inference.conftest import BOUND_S, ask, collect, serving
 
 
 def test_tokens_and_endings_add_up() -> None:
-    model = FakeModel({"story": "once upon a time"})
+    model = ScriptedModel({"story": "once upon a time"})
     model.fail_on("poison")
     with serving(model) as thread:
         first = collect(thread.submit(ask("story")))[1]
@@ -25,7 +25,7 @@ def test_tokens_and_endings_add_up() -> None:
 
 
 def test_a_cancelled_generation_is_counted_as_such() -> None:
-    model = FakeModel()
+    model = ScriptedModel()
     with serving(model) as thread:
         model.hold()
         generation = thread.submit(ask("x" * 2000))
@@ -38,7 +38,7 @@ def test_a_cancelled_generation_is_counted_as_such() -> None:
 
 
 def test_what_runs_now_is_shown_while_it_runs() -> None:
-    model = FakeModel(context_tokens=64, cells=64)
+    model = ScriptedModel(context_tokens=64, cells=64)
     with serving(model) as thread:
         model.hold()
         generations = [thread.submit(ask("x" * 20, job=str(job), tenant=str(job))) for job in "ab"]
@@ -56,7 +56,7 @@ def test_a_batch_counts_by_the_share_of_its_tokens() -> None:
 
 
 def test_the_times_of_a_generation_follow_one_another() -> None:
-    with serving(FakeModel({"story": "once upon a time"})) as thread:
+    with serving(ScriptedModel({"story": "once upon a time"})) as thread:
         generation = thread.submit(ask("story"))
         collect(generation)
         parts = generation.waited_s + generation.prefill_s + generation.decode_s

@@ -6,12 +6,12 @@ from cuttlebone.errors import CommandError
 from cuttlebone.generation.request import GenerationRequest, Turn
 from cuttlebone.inference.model import Token
 from cuttlebone.inference.prompts import PromptMaker
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedModel
 from cuttlebone_abi import ErrorCode
 from inference.conftest import ask
 
 
-class BeginningModel(FakeModel):
+class BeginningModel(ScriptedModel):
     """Wants token 300 before every prompt."""
 
     @property
@@ -20,13 +20,13 @@ class BeginningModel(FakeModel):
         return Token(300)
 
 
-def text(model: FakeModel, tokens: tuple[Token, ...]) -> str:
+def text(model: ScriptedModel, tokens: tuple[Token, ...]) -> str:
     """Prompt tokens as text."""
     return b"".join(model.piece(token) for token in tokens).decode()
 
 
 def test_without_a_template_one_prompt_is_sent_as_plain_text() -> None:
-    model = FakeModel(template=None)
+    model = ScriptedModel(template=None)
     tokens = PromptMaker(model).tokens(ask("hello <|end|>"))
     assert text(model, tokens) == "hello <|end|>"
 
@@ -34,7 +34,7 @@ def test_without_a_template_one_prompt_is_sent_as_plain_text() -> None:
 def test_without_a_template_a_conversation_is_refused() -> None:
     request = GenerationRequest("j", "t", (Turn("system", "s"), Turn("user", "u")), None, 1)
     with pytest.raises(CommandError, match="no chat template") as refusal:
-        PromptMaker(FakeModel(template=None)).tokens(request)
+        PromptMaker(ScriptedModel(template=None)).tokens(request)
     assert refusal.value.code is ErrorCode.UNSUPPORTED
 
 
@@ -44,7 +44,7 @@ def test_the_token_that_begins_a_text_is_put_in_front_once() -> None:
 
 
 def test_a_prompt_that_leaves_one_token_of_the_context_is_accepted_for_one() -> None:
-    maker = PromptMaker(FakeModel(context_tokens=10))
+    maker = PromptMaker(ScriptedModel(context_tokens=10))
     assert maker.prepare(GenerationRequest("j", "t", None, "x" * 9, 7)).max_tokens == 1
     with pytest.raises(CommandError, match="10 tokens and leaves no room"):
         maker.tokens(GenerationRequest("j", "t", None, "x" * 10, 1))

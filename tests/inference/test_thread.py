@@ -8,20 +8,20 @@ from cuttlebone.errors import CommandError
 from cuttlebone.generation.outcome import Finished, Piece
 from cuttlebone.generation.request import JsonSchema
 from cuttlebone.inference.sequence import BatchLimits
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedModel
 from cuttlebone_abi import ErrorCode, Finish
 from inference.conftest import BOUND_S, STORY, ask, collect, failure, serving, wait_until_decoding
 
 
 def test_an_empty_answer_is_an_answer() -> None:
-    with serving(FakeModel({"nothing": ""})) as thread:
+    with serving(ScriptedModel({"nothing": ""})) as thread:
         pieces, outcome = collect(thread.submit(ask("say nothing")))
     assert isinstance(outcome, Finished)
     assert (pieces, outcome.text, outcome.finish, outcome.tokens_out) == ([], "", Finish.EOS, 1)
 
 
 def test_a_decode_failure_ends_its_sequences_alone() -> None:
-    model = FakeModel(STORY)
+    model = ScriptedModel(STORY)
     model.fail_on("poison")
     with serving(model) as thread:
         broken = thread.submit(ask("poison", job="a"))
@@ -31,7 +31,7 @@ def test_a_decode_failure_ends_its_sequences_alone() -> None:
 
 
 def test_a_sequence_that_breaks_among_others_does_not_change_their_text() -> None:
-    model = FakeModel({**STORY, "poison": "a b c d"})
+    model = ScriptedModel({**STORY, "poison": "a b c d"})
     with serving(model) as thread:
         undisturbed = collect(thread.submit(ask("story", max_tokens=30)))[1]
         model.hold()
@@ -48,7 +48,7 @@ def test_a_sequence_that_breaks_among_others_does_not_change_their_text() -> Non
 
 
 def test_cancel_in_the_queue_costs_nothing_and_lets_the_next_one_in() -> None:
-    model = FakeModel(STORY, context_tokens=64, cells=64)
+    model = ScriptedModel(STORY, context_tokens=64, cells=64)
     with serving(model) as thread:
         holding = thread.submit(dataclasses.replace(ask("story"), asks_verdict=True))
         assert isinstance(holding.next(BOUND_S), Piece)
@@ -61,7 +61,7 @@ def test_cancel_in_the_queue_costs_nothing_and_lets_the_next_one_in() -> None:
 
 
 def test_cancel_during_prefill_counts_what_was_evaluated() -> None:
-    model = FakeModel(context_tokens=2000, cells=2000)
+    model = ScriptedModel(context_tokens=2000, cells=2000)
     with serving(model) as thread:
         model.hold()
         generation = thread.submit(ask("x" * 1500))
@@ -75,7 +75,7 @@ def test_cancel_during_prefill_counts_what_was_evaluated() -> None:
 
 
 def test_a_cancel_leaves_the_text_of_others_as_it_is() -> None:
-    model = FakeModel(STORY)
+    model = ScriptedModel(STORY)
     with serving(model) as thread:
         undisturbed = collect(thread.submit(ask("story", max_tokens=30)))
         model.hold()
@@ -89,7 +89,7 @@ def test_a_cancel_leaves_the_text_of_others_as_it_is() -> None:
 
 
 def test_a_generation_that_waits_for_room_says_so_and_is_served_when_there_is() -> None:
-    model = FakeModel(STORY, context_tokens=64, cells=64)
+    model = ScriptedModel(STORY, context_tokens=64, cells=64)
     with serving(model) as thread:
         first = thread.submit(dataclasses.replace(ask("story"), asks_verdict=True))
         assert isinstance(first.next(BOUND_S), Piece)
@@ -101,7 +101,7 @@ def test_a_generation_that_waits_for_room_says_so_and_is_served_when_there_is() 
 
 
 def test_whoever_waits_for_room_is_served_when_another_comes_to_its_end_by_itself() -> None:
-    model = FakeModel(STORY, context_tokens=64, cells=64)
+    model = ScriptedModel(STORY, context_tokens=64, cells=64)
     with serving(model) as thread:
         model.hold()
         generations = [
@@ -115,7 +115,7 @@ def test_whoever_waits_for_room_is_served_when_another_comes_to_its_end_by_itsel
 
 @pytest.mark.parametrize("lag", [0, 1, 3])
 def test_the_text_is_the_same_however_far_ahead_of_its_guest_a_generation_may_be(lag: int) -> None:
-    with serving(FakeModel(STORY), BatchLimits(verdict_lag_max=lag)) as thread:
+    with serving(ScriptedModel(STORY), BatchLimits(verdict_lag_max=lag)) as thread:
         generation = thread.submit(
             dataclasses.replace(ask("story", max_tokens=30), asks_verdict=True)
         )
@@ -134,7 +134,7 @@ def test_the_text_is_the_same_however_far_ahead_of_its_guest_a_generation_may_be
 
 
 def test_a_stop_on_the_last_piece_of_all_is_still_the_guests() -> None:
-    with serving(FakeModel()) as thread:
+    with serving(ScriptedModel()) as thread:
         generation = thread.submit(dataclasses.replace(ask(max_tokens=1), asks_verdict=True))
         assert generation.next(BOUND_S) == Piece("ok")
         generation.verdict(stop=True)
@@ -144,7 +144,7 @@ def test_a_stop_on_the_last_piece_of_all_is_still_the_guests() -> None:
 
 
 def test_verdicts_that_nobody_asked_for_are_ignored() -> None:
-    with serving(FakeModel(STORY)) as thread:
+    with serving(ScriptedModel(STORY)) as thread:
         generation = thread.submit(ask("story"))
         generation.verdict(stop=True)
         outcome = collect(generation)[1]
@@ -153,7 +153,7 @@ def test_verdicts_that_nobody_asked_for_are_ignored() -> None:
 
 
 def test_prompts_of_one_tenant_share_what_they_begin_with() -> None:
-    model = FakeModel()
+    model = ScriptedModel()
     with serving(model) as thread:
         instruction = "AnswerText with care. " * 20
         collect(thread.submit(ask(instruction + "one")))
@@ -166,7 +166,7 @@ def test_prompts_of_one_tenant_share_what_they_begin_with() -> None:
 
 
 def test_jobs_submitted_together_evaluate_a_common_beginning_once() -> None:
-    model = FakeModel()
+    model = ScriptedModel()
     with serving(model) as thread:
         model.hold()
         first = thread.submit(ask())
@@ -181,7 +181,7 @@ def test_jobs_submitted_together_evaluate_a_common_beginning_once() -> None:
 
 
 def test_a_bad_constraint_is_refused_before_anything_is_spent() -> None:
-    model = FakeModel()
+    model = ScriptedModel()
     with serving(model) as thread:
         collect(thread.submit(ask(max_tokens=1)))
         spent = len(model.batches)

@@ -11,7 +11,7 @@ from cuttlebone.generation.state import Phase
 from cuttlebone.inference.model import Model
 from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import DEATHS_MAX, InferenceThread
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedModel
 from cuttlebone_abi import ErrorCode
 from inference.conftest import BOUND_S, STORY, ask, collect, failure, serving, wait_until_decoding
 
@@ -23,10 +23,10 @@ def submit_until_refused(thread: InferenceThread) -> None:
 
 
 def test_a_thread_that_breaks_fails_its_generations_and_serves_again() -> None:
-    models: list[FakeModel] = []
+    models: list[ScriptedModel] = []
 
     def load(_report: Report) -> Model:
-        models.append(FakeModel(STORY))
+        models.append(ScriptedModel(STORY))
         return models[-1]
 
     thread = InferenceThread(load)
@@ -41,7 +41,7 @@ def test_a_thread_that_breaks_fails_its_generations_and_serves_again() -> None:
 
 def test_a_thread_that_breaks_again_and_again_is_given_up_with_a_reason() -> None:
     def load(_report: Report) -> Model:
-        model = FakeModel()
+        model = ScriptedModel()
         model.break_down(RuntimeError("a bug"))
         return model
 
@@ -87,7 +87,7 @@ def test_whatever_ends_the_thread_nobody_waits_for_it() -> None:
 
 
 def test_what_was_submitted_while_loading_is_served_or_refused_once_the_model_is_there() -> None:
-    thread = InferenceThread(lambda _report: FakeModel(STORY, context_tokens=100))
+    thread = InferenceThread(lambda _report: ScriptedModel(STORY, context_tokens=100))
     fits, too_long = thread.submit(ask("story")), thread.submit(ask("x" * 200))
     assert (fits.admitted, thread.state.phase) == (False, Phase.LOADING)
     thread.start()
@@ -101,7 +101,7 @@ def test_a_generation_that_waits_for_loading_is_cancelled_at_once() -> None:
 
     def load(_report: Report) -> Model:
         assert may_load.wait(BOUND_S)
-        return FakeModel()
+        return ScriptedModel()
 
     thread = InferenceThread(load)
     thread.start()
@@ -115,7 +115,7 @@ def test_a_generation_that_waits_for_loading_is_cancelled_at_once() -> None:
 
 
 def test_stopping_answers_everything_that_was_accepted() -> None:
-    model = FakeModel(STORY, context_tokens=64, cells=64)
+    model = ScriptedModel(STORY, context_tokens=64, cells=64)
     with serving(model) as thread:
         collect(thread.submit(ask(max_tokens=1)))
         model.hold()
@@ -136,7 +136,7 @@ def test_stopping_answers_everything_that_was_accepted() -> None:
 
 
 def test_stopping_a_thread_that_never_started_answers_too() -> None:
-    thread = InferenceThread(lambda _report: FakeModel())
+    thread = InferenceThread(lambda _report: ScriptedModel())
     generation = thread.submit(ask())
     thread.stop()
     assert failure(generation).code is ErrorCode.CANCELLED

@@ -11,7 +11,7 @@ from cuttlebone.inference.meter import Meter
 from cuttlebone.inference.prompts import PromptMaker
 from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.tick import Ticker
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedModel
 from inference.conftest import BOUND_S, ask
 
 STORY = {"story": "Once upon a time there was a fox"}
@@ -37,7 +37,7 @@ class Ticking:
     """A ticker whose clock moves only by slow batches, so that all it waits for is told by the test."""
 
     def __init__(self, limits: BatchLimits) -> None:
-        self._model = FakeModel(STORY)
+        self._model = ScriptedModel(STORY)
         self._inbox = LateWord()
         self._ticker = Ticker(
             self._model, PromptMaker(self._model), self._inbox, limits, Meter(), clock=self._now_s

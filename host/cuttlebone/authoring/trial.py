@@ -21,7 +21,7 @@ from cuttlebone.job.events import EventKind, JobEvent
 from cuttlebone.job.job import Job, Submission
 from cuttlebone.service.host import Host
 from cuttlebone.settings import Settings
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedModel
 
 
 def run_case(
@@ -100,12 +100,12 @@ def _endpoints(
     return EndpointDirectory({role: scripted})
 
 
-def scripted_model(case: Case) -> FakeModel:
+def scripted_model(case: Case) -> ScriptedModel:
     """The model that says what a case has scripted."""
     answers: dict[str, str] = {}
     for answer in case.model:
         answers.setdefault(answer.when, answer.say)
-    return FakeModel(answers, context_tokens=case.context_tokens, cells=2 * case.context_tokens)
+    return ScriptedModel(answers, context_tokens=case.context_tokens, cells=2 * case.context_tokens)
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from cuttlebone.endpoints.opening import endpoint_of_file
 from cuttlebone.errors import OperatorError
 from cuttlebone.sandbox import Guest, GuestAccounting, Sandbox
 from cuttlebone.settings import Settings
-from cuttlebone.testing import FakeModel
+from cuttlebone.testing import ScriptedModel
 
 app = typer.Typer()
 
@@ -129,7 +129,9 @@ def _model(name: str | None, answers: dict[str, str], settings: Settings) -> Loc
     if name is not None:
         return endpoint_of_file(model_file(name), settings)
     return LocalEndpoint(
-        lambda _report: FakeModel(answers, context_tokens=CONTEXT_TOKENS, cells=2 * CONTEXT_TOKENS)
+        lambda _report: ScriptedModel(
+            answers, context_tokens=CONTEXT_TOKENS, cells=2 * CONTEXT_TOKENS
+        )
     )
 
 
