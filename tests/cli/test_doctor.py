@@ -1,36 +1,9 @@
-"""`cuttlebone doctor`: every finding, with what to do."""
+"""`cuttlebone doctor`: what is said of each finding, and the exit status."""
 
-import resource
 from pathlib import Path
 
-import pytest
-
 from cli.conftest import Cli
-from cuttlebone.access import TokenFile, TokenScope
-from cuttlebone.callbacks.message import own_secrets
-from cuttlebone.cli.diagnosis import Diagnosis, Severity, diagnose
-from cuttlebone.settings import Isolation, Settings
-from cuttlebone.store.sqlite import open_sqlite_stores
 from cuttlebone_abi import Json
-
-THREAD = Isolation.THREAD
-"""The layers around a process depend on the machine; these tests are about everything else."""
-
-
-def settings_in(folder: Path, specs: Path, **stated: object) -> Settings:
-    usual: dict[str, object] = {
-        "specs": specs,
-        "cache": folder / "cache",
-        "state": folder / "state",
-        "isolation": THREAD,
-    }
-    return Settings.model_validate({**usual, **stated})
-
-
-def to_mend(settings: Settings) -> list[Diagnosis]:
-    found = [one for one in diagnose(settings) if one.verdict is Severity.MEND]
-    assert all(one.advice for one in found)
-    return found
 
 
 def test_a_host_that_is_set_up_well_has_nothing_to_mend(
@@ -53,100 +26,6 @@ def test_what_there_is_to_mend_makes_status_1_and_is_said_to_people(
     assert ended.status == 1
     assert "mend  specs: the specs folder" in ended.out
     assert "→ give --specs FOLDER" in ended.out
-
-
-def test_a_limit_of_open_files_that_is_too_low_is_said(specs: Path, tmp_path: Path) -> None:
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    settings = settings_in(tmp_path, specs, connections_max=most)
-    (found,) = [one for one in to_mend(settings) if one.area == "connections"]
-    assert found.what.startswith(f"only {most // 2} at once can be served, not {most}")
-    assert "LimitNOFILE=" in found.advice
-
-
-def test_a_layer_that_is_off_matters_where_all_are_required(specs: Path, tmp_path: Path) -> None:
-    verdicts = {
-        (one.what.partition(" ")[0], one.verdict)
-        for one in diagnose(settings_in(tmp_path, specs, isolation=Isolation.REQUIRE))
-        if one.area == "isolation"
-    }
-    assert ("process", Severity.FINE) in verdicts
-    assert not [layer for layer, verdict in verdicts if verdict is Severity.NOTE]
-
-
-def test_a_spec_with_a_fault_is_shown(tmp_path: Path) -> None:
-    (tmp_path / "faulty.yaml").write_text("name: a\n")
-    (found,) = to_mend(settings_in(tmp_path, tmp_path))
-    assert found.area == "specs"
-    assert "faulty.yaml" in found.what
-
-
-def test_a_spec_whose_model_is_not_served_is_shown(specs: Path, tmp_path: Path) -> None:
-    (tmp_path / "asks.yaml").write_text((specs / "complete.yaml").read_text() + "model: large\n")
-    (tmp_path / "complete.wasm").write_bytes((specs / "complete.wasm").read_bytes())
-    (found,) = to_mend(settings_in(tmp_path, tmp_path))
-    assert found.advice == "give --model large=FILE.gguf"
-
-
-def test_a_model_that_is_none_is_shown(specs: Path, tmp_path: Path) -> None:
-    (tmp_path / "model.gguf").write_bytes(b"no model")
-    models = {"small": tmp_path / "model.gguf", "gone": tmp_path / "none.gguf"}
-    found = to_mend(settings_in(tmp_path, specs, models=models))
-    assert [one.what.partition(":")[0] for one in found] == ["small", "gone"]
-
-
-@pytest.mark.parametrize("name", ["cache", "state"])
-def test_a_folder_that_others_may_enter_is_shown(name: str, specs: Path, tmp_path: Path) -> None:
-    (tmp_path / name).mkdir()
-    (tmp_path / name).chmod(0o755)
-    (found,) = to_mend(settings_in(tmp_path, specs))
-    assert found.advice == f"chmod 700 {tmp_path / name}"
-
-
-def test_a_folder_that_cannot_be_made_is_shown(specs: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    found = to_mend(settings_in(tmp_path, specs, state=tmp_path / "file" / "state"))
-    assert (found[0].area, found[0].what) == ("state folder", f"{tmp_path}/file cannot be written")
-
-
-def test_a_store_is_counted_and_one_that_is_none_is_shown(specs: Path, tmp_path: Path) -> None:
-    settings = settings_in(tmp_path, specs)
-    open_sqlite_stores(tmp_path / "state").close()
-    assert "0 jobs, schema version" in "".join(one.what for one in diagnose(settings))
-    (tmp_path / "state" / "jobs.sqlite").write_bytes(b"no database" * 1000)
-    (found,) = to_mend(settings)
-    assert found.area == "job store"
-    assert "backup" in found.advice
-
-
-def test_tokens_are_counted_and_a_file_that_others_may_read_is_shown(
-    specs: Path, tmp_path: Path
-) -> None:
-    settings = settings_in(tmp_path, specs)
-    tokens = TokenFile(tmp_path / "state")
-    tokens.add("agent", tenant="local", scopes=frozenset({TokenScope.READ}))
-    assert "1 tokens" in "".join(one.what for one in diagnose(settings))
-    tokens.path.chmod(0o644)
-    (found,) = to_mend(settings)
-    assert "chmod 600" in found.what
-
-
-def test_an_address_that_others_can_reach_needs_a_token(specs: Path, tmp_path: Path) -> None:
-    (found,) = to_mend(settings_in(tmp_path, specs, host="0.0.0.0"))
-    assert "token add" in found.advice
-
-
-def test_callbacks_need_hosts_that_are_some_and_a_secret(specs: Path, tmp_path: Path) -> None:
-    listed = {"callback_hosts": ("hooks.example.org",)}
-    assert to_mend(settings_in(tmp_path, specs, **listed)) == []
-    (wrong,) = to_mend(settings_in(tmp_path, specs, callback_hosts=("https://a.org",)))
-    assert "is no host" in wrong.what
-    (missing,) = to_mend(settings_in(tmp_path, specs, state=None, **listed))
-    assert "no secret" in missing.what
-    secret = tmp_path / "secret"
-    own_secrets(secret)
-    secret.chmod(0o644)
-    (open_to_others,) = to_mend(settings_in(tmp_path, specs, callback_secret_file=secret, **listed))
-    assert "chmod 600" in open_to_others.what
 
 
 def test_a_finding_is_escaped_for_people(cli: Cli, tmp_path: Path) -> None:

@@ -6,17 +6,17 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from cuttlebone.cli.diagnosis import Diagnosis, Severity, diagnose
 from cuttlebone.cli.host_options import StatedSettings, takes_settings
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import shown, write_json
 from cuttlebone.cli.statuses import ExitStatus
+from cuttlebone.diagnosis import Condition, Diagnosis, diagnose
 from cuttlebone.settings import Settings
 
 app = typer.Typer()
 
-_STYLES: Final = {Severity.FINE: "green", Severity.NOTE: "yellow", Severity.MEND: "bold red"}
+_STYLES: Final = {Condition.FINE: "green", Condition.NOTE: "yellow", Condition.MEND: "bold red"}
 
 
 @app.command(epilog="Example: cuttlebone doctor --specs specs --model smollm2=demo")
@@ -37,28 +37,28 @@ def doctor(
     with reporting(as_json=as_json):
         settings = stated.read()
         folder = None if no_state else settings.state_folder
-        findings = list(diagnose(settings.model_copy(update={"state": folder})))
-    ill = any(one.verdict is Severity.MEND for one in findings)
+        diagnoses = list(diagnose(settings.model_copy(update={"state": folder})))
+    ill = any(one.condition is Condition.MEND for one in diagnoses)
     if as_json:
-        write_json({"ok": not ill, "findings": [_plain(one) for one in findings]}, pretty=False)
+        write_json({"ok": not ill, "findings": [_plain(one) for one in diagnoses]}, pretty=False)
     else:
-        _show(findings)
+        _show(diagnoses)
     raise typer.Exit(ExitStatus.FAILED if ill else ExitStatus.DONE)
 
 
-def _plain(finding: Diagnosis) -> dict[str, str]:
+def _plain(diagnosis: Diagnosis) -> dict[str, str]:
     return {
-        "area": finding.area,
-        "verdict": finding.verdict,
-        "what": finding.what,
-        "advice": finding.advice,
+        "area": diagnosis.area,
+        "verdict": diagnosis.condition,
+        "what": diagnosis.what,
+        "advice": diagnosis.advice,
     }
 
 
-def _show(findings: list[Diagnosis]) -> None:
+def _show(diagnoses: list[Diagnosis]) -> None:
     console = Console(markup=False, emoji=False, highlight=False)
-    for one in findings:
-        line = Text.assemble((f"{one.verdict:<5}", _STYLES[one.verdict]), f" {one.area}: ")
+    for one in diagnoses:
+        line = Text.assemble((f"{one.condition:<5}", _STYLES[one.condition]), f" {one.area}: ")
         console.print(line + Text(shown(one.what)), soft_wrap=True)
         if one.advice:
             console.print(Text(f"      → {shown(one.advice)}", "dim"), soft_wrap=True)

@@ -1,13 +1,19 @@
 """`cuttlebone replay`: a recorded job driven again, without a model, to see whether a block still does the same."""
 
 import logging
-from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
+from cuttlebone.authoring.replaying import (
+    End,
+    Replay,
+    recorded_in,
+    recorded_in_file,
+    replay_again,
+)
 from cuttlebone.cli.host_options import StatedSettings, takes_settings
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.options import JsonFlag, UrlOption
@@ -16,21 +22,9 @@ from cuttlebone.cli.output import write_json, write_line
 from cuttlebone.cli.statuses import ExitStatus
 from cuttlebone.client import Client
 from cuttlebone.errors import OperatorError
-from cuttlebone.execution.replay.replay import End, Replay, is_whole
-from cuttlebone.execution.replay.replay import replay as replay_job
-from cuttlebone.execution.watchdog import Watchdog
-from cuttlebone.files import HandleTable
 from cuttlebone.job.recorded_job import RecordedJob, read_recorded_job
-from cuttlebone.sandbox import GuestLimits, Sandbox
-from cuttlebone.settings import Settings
-from cuttlebone.specs.catalog import spec_files_in
-from cuttlebone.specs.io_schemas import IoSchemas
-from cuttlebone.specs.loading import LoadedSpec, load_spec, read_block
-from cuttlebone.specs.spec import Spec, read_spec
-from cuttlebone.store.sqlite import recorded_in
 from cuttlebone.text.addresses import DEFAULT_URL
 
-DOCUMENT_BYTES_MAX: Final = 512 << 20
 _STEP_CHARS_MAX: Final = 100
 
 app = typer.Typer()
@@ -68,7 +62,7 @@ def replay(
     log_to_stderr(level=logging.WARNING)
     with reporting(as_json=as_json):
         recorded = _recorded(source, state, url)
-        shown = _replay(recorded, block, stated.read())
+        shown = replay_again(recorded, block, stated.read())
     if as_json:
         write_json(asdict(shown), pretty=False)
     else:
@@ -80,74 +74,13 @@ def _recorded(source: str, state: Path | None, url: str) -> RecordedJob:
     """Find the recorded job: in a file if there is one of that name, else in a state folder or host."""
     path = Path(source)
     if path.is_file():
-        with path.open("rb") as file:
-            data = file.read(DOCUMENT_BYTES_MAX + 1)
-        if len(data) > DOCUMENT_BYTES_MAX:
-            raise OperatorError(f"{path} is larger than {DOCUMENT_BYTES_MAX} bytes")
-        return read_recorded_job(data, source)
+        return recorded_in_file(path)
     if path.suffix == ".json":
         raise OperatorError(f"there is no file {path}")
     if state is not None:
         return recorded_in(state, source)
     with Client(url) as client:
         return read_recorded_job(client.journal(source), f"the answer of {url}")
-
-
-def _replay(recorded: RecordedJob, block: Path | None, settings: Settings) -> Replay:
-    with ExitStack() as stack:
-        sandbox = stack.enter_context(
-            Sandbox(settings.cache_folder / "modules", isolation=settings.isolation)
-        )
-        loaded = _loaded(recorded, block, settings, sandbox)
-        if block is not None:
-            chosen = sandbox.admit(read_block(block))
-        elif loaded is not None:
-            chosen = loaded.block
-        else:
-            raise AssertionError("without a block the spec is needed")
-        files = None
-        if loaded is not None and not is_whole(recorded):
-            files = HandleTable(
-                loaded.grants,
-                handles_max=recorded.limits.handles,
-                window_bytes_max=recorded.limits.window_bytes,
-            )
-            stack.callback(files.close_all)
-        guest = stack.enter_context(
-            closing(sandbox.open_guest(chosen, GuestLimits.of(recorded.limits)))
-        )
-        io_schemas = IoSchemas(chosen.signature) if loaded is None else loaded.io_schemas
-        watchdog = stack.enter_context(Watchdog())
-        return replay_job(guest, recorded, io_schemas, files, watchdog=watchdog)
-
-
-def _loaded(
-    recorded: RecordedJob, block: Path | None, settings: Settings, sandbox: Sandbox
-) -> LoadedSpec | None:
-    """Load the spec of the job; None if it is not there and not needed."""
-    found = _spec(recorded.spec, settings.specs)
-    if found is not None:
-        path, spec = found
-        return load_spec(spec, path, admit=sandbox.admit, limits_max=settings.limits_max)
-    if block is not None and is_whole(recorded):
-        return None
-    needed = "block" if block is None else "files (it was not recorded in full)"
-    raise OperatorError(
-        f"no spec in {settings.specs} is named {recorded.spec!r}, and the replay needs its {needed}; "
-        "give --specs DIR"
-    )
-
-
-def _spec(name: str, folder: Path) -> tuple[Path, Spec] | None:
-    paths = spec_files_in(folder) if folder.is_dir() else []
-    for path in paths:
-        try:
-            spec = read_spec(path)
-        except OperatorError:
-            continue  # a fault of another spec is no matter here
-        if spec.name == name:
-            return path, spec
-    return None
 
 
 def _show(shown: Replay) -> None:

@@ -5,15 +5,12 @@ from typing import Annotated
 
 import typer
 
+from cuttlebone.authoring.looking import LoadedSpec, check_specs
 from cuttlebone.cli.host_options import StatedSettings, takes_settings
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
 from cuttlebone.cli.statuses import ExitStatus
-from cuttlebone.errors import OperatorError
-from cuttlebone.sandbox import Sandbox
-from cuttlebone.specs.catalog import Catalog, spec_files_in
-from cuttlebone.specs.loading import LoadedSpec
 from cuttlebone_abi import Json
 
 app = typer.Typer(help="Check spec files.")
@@ -39,37 +36,24 @@ def check(
     The exit status is 0 if a host would serve them all, 1 if one of them has a fault.
     """
     with reporting(as_json=as_json):
-        files = [file for path in paths for file in _files(path)]
-        limits_max = stated.read().limits_max
-        with Sandbox() as sandbox:
-            catalog = Catalog(lambda: files, admit=sandbox.admit, limits_max=limits_max)
-            catalog.refresh()
-            served, faults = catalog.specs(), catalog.faults()
+        checked = check_specs(paths, stated.read().limits_max)
     if as_json:
         write_json(
             {
-                "specs": [_description(loaded) for loaded in served.values()],
+                "specs": [_description(loaded) for loaded in checked.served.values()],
                 "faults": [
-                    {"path": str(path), "message": text} for path, text in sorted(faults.items())
+                    {"path": str(path), "message": text}
+                    for path, text in sorted(checked.faults.items())
                 ],
             },
             pretty=False,
         )
     else:
-        for name, loaded in served.items():
+        for name, loaded in checked.served.items():
             write_line(f"ok     {name}: {loaded.path}, block {loaded.block.digest[:19]}…")
-        for _, text in sorted(faults.items()):
+        for _, text in sorted(checked.faults.items()):
             write_line(f"fault  {text}")
-    raise typer.Exit(ExitStatus.FAILED if faults else ExitStatus.DONE)
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    files = spec_files_in(path)
-    if not files:
-        raise OperatorError(f"there is no *.yaml, *.yml or *.json file in {path}")
-    return files
+    raise typer.Exit(ExitStatus.FAILED if checked.faults else ExitStatus.DONE)
 
 
 def _description(loaded: LoadedSpec) -> dict[str, Json]:

@@ -5,13 +5,12 @@ from typing import Annotated
 
 import typer
 
-from cuttlebone.authoring.doctor import Examination, examine
+from cuttlebone.authoring.doctor import Examination
+from cuttlebone.authoring.looking import examine_file
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import json_text, write_json, write_line
 from cuttlebone.cli.statuses import ExitStatus
-from cuttlebone.sandbox import Sandbox
-from cuttlebone.specs.loading import read_block
 
 app = typer.Typer()
 
@@ -28,9 +27,7 @@ def check(
     allows. The exit status is 1 if a host would refuse it; warnings do not count.
     """
     with reporting(as_json=as_json):
-        wasm = read_block(path)
-        with Sandbox() as sandbox:
-            found = examine(wasm, sandbox)
+        found = examine_file(path)
     if as_json:
         write_json(
             {

@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 
+from cuttlebone.authoring.looking import Block, admit_file
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
-from cuttlebone.sandbox import Block, Sandbox
-from cuttlebone.specs.loading import read_block
 from cuttlebone_abi import Json
 
 app = typer.Typer()
@@ -26,9 +25,7 @@ def inspect(
     The exit status is 1 if a host would refuse the file; the message then says what to change.
     """
     with reporting(as_json=as_json):
-        wasm = read_block(path)
-        with Sandbox() as sandbox:
-            block = sandbox.admit(wasm)
+        block = admit_file(path)
     if as_json:
         write_json(_description(block), pretty=False)
         return

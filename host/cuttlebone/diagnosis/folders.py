@@ -1,0 +1,48 @@
+"""The folders of a host, and the store of jobs in one of them."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from cuttlebone.diagnosis.diagnosis import Diagnosis, fine, mend
+from cuttlebone.errors import OperatorError
+from cuttlebone.store.sqlite.inspection import inspect_store
+
+DISK_BYTES_MIN: Final = 1 << 30
+"""Less free space than this is worth a word: a full disk ends the accepting of jobs."""
+
+
+def folder(area: str, wanted: Path) -> Iterator[Diagnosis]:
+    """Whether a folder is there, or can be made, is writable, for one user alone, and has space."""
+    there = next(one for one in (wanted, *wanted.absolute().parents) if one.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        advice = "give another folder, or run the host as the user that owns it"
+        yield mend(area, f"{there} cannot be written", advice)
+        return
+    if there is wanted and wanted.stat().st_mode & 0o077:
+        yield mend(area, f"others may enter {wanted}", f"chmod 700 {wanted}")
+    else:
+        yield fine(area, f"{wanted}{'' if there is wanted else ' will be made'}")
+    free = shutil.disk_usage(there).free
+    if free < DISK_BYTES_MIN:
+        left = f"{free >> 20} MiB of disk are left for {wanted}"
+        yield mend(area, left, "make room; while the disk is full no job is accepted")
+
+
+def job_store(state: Path) -> Iterator[Diagnosis]:
+    """Whether the store of a state folder can be read by this version."""
+    area = "job store"
+    try:
+        facts = inspect_store(state)
+    except OperatorError as error:
+        advice = "put a backup in its place, or move it away to start with an empty store"
+        yield mend(area, str(error), advice)
+        return
+    if facts is None:
+        return
+    if facts.schema > facts.schema_known:
+        yield mend(area, f"{facts.path} was written by a newer host", "install that version")
+    else:
+        yield fine(area, f"{facts.jobs} jobs, schema version {facts.schema}")

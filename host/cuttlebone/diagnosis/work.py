@@ -1,0 +1,69 @@
+"""What jobs are done with: guest processes, specs, models."""
+
+from collections.abc import Iterator
+
+from cuttlebone.diagnosis.diagnosis import Condition, Diagnosis, fine, mend, note
+from cuttlebone.errors import OperatorError
+from cuttlebone.inference.gguf import read_header
+from cuttlebone.inference.loading import INSTALL, missing_modules
+from cuttlebone.sandbox import Sandbox
+from cuttlebone.settings import Isolation, Settings
+from cuttlebone.specs.catalog import Catalog, spec_files_in
+
+
+def guests(wanted: Isolation, sandbox: Sandbox) -> Iterator[Diagnosis]:
+    """Whether every layer around a guest holds."""
+    area = "isolation"
+    if wanted is Isolation.THREAD:
+        advice = "leave `isolation: thread` out unless every block is trusted"
+        yield note(area, "guests run in threads of the host", advice)
+        return
+    for layer, missing in sandbox.layers.items():
+        if missing is None:
+            yield fine(area, f"{layer} is on")
+        else:
+            yield Diagnosis(
+                area,
+                Condition.MEND if wanted is Isolation.REQUIRE else Condition.NOTE,
+                f"{layer} is off: {missing}",
+                "use a kernel that has it; a container may have to be allowed to use it",
+            )
+
+
+def specs(settings: Settings, sandbox: Sandbox) -> Iterator[Diagnosis]:
+    """Whether every spec can be served, with its block and its model."""
+    area = "specs"
+    catalog = Catalog(
+        lambda: spec_files_in(settings.specs), admit=sandbox.admit, limits_max=settings.limits_max
+    )
+    try:
+        catalog.refresh()
+    except OperatorError as error:
+        yield mend(area, str(error), "give --specs FOLDER")
+        return
+    for name, loaded in catalog.specs().items():
+        role = loaded.spec.model
+        if role is None or role in settings.models:
+            yield fine(area, f"{name} can be served")
+        else:
+            asked = f"{name} asks for the model `{role}`, which is not served"
+            yield mend(area, asked, f"give --model {role}=FILE.gguf")
+    for fault in catalog.faults().values():
+        yield mend(area, fault, "mend the file; `cuttlebone spec check` tells more")
+    if not catalog.specs() and not catalog.faults():
+        yield note(area, f"there are none in {settings.specs}", "add a spec file")
+
+
+def models(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether models can run in this process, and their files are some."""
+    area = "models"
+    if missing := missing_modules():
+        what = f"no model can run in this process: {', '.join(missing)} is not installed"
+        yield mend(area, what, INSTALL) if settings.models else note(area, what, INSTALL)
+    for role, path in settings.models.items():
+        try:
+            header = read_header(path)
+        except OperatorError as error:
+            yield mend(area, f"{role}: {error}", "give another file")
+        else:
+            yield fine(area, f"{role}: {path.name}, {header.size_bytes >> 20} MiB")
