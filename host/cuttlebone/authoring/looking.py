@@ -11,7 +11,15 @@ from cuttlebone.sandbox import Block, Sandbox
 from cuttlebone.specs.catalog import Catalog, spec_files_in
 from cuttlebone.specs.loading import LoadedSpec, read_block
 
-__all__ = ["Block", "CheckedSpecs", "LoadedSpec", "admit_file", "check_specs", "examine_file"]
+__all__ = [
+    "Block",
+    "CheckedSpecs",
+    "LoadedSpec",
+    "admit_file",
+    "check_specs",
+    "examine_file",
+    "read_block",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,22 @@
 """One job without a host around it: a block or a spec, an input, and whoever watches."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
 
+from cuttlebone.authoring.case import CONTEXT_TOKENS
+from cuttlebone.authoring.tracing import Tell, TracingGuest
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import EventSink, GrantedModel, JobScope
 from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.endpoints.endpoint import Endpoint
 from cuttlebone.endpoints.inference import EndpointInference
+from cuttlebone.endpoints.local import LocalEndpoint
+from cuttlebone.endpoints.opening import endpoint_of_file
 from cuttlebone.errors import JobError
 from cuttlebone.execution.ending import NO_USAGE
 from cuttlebone.execution.runner import failure_of, run_job
@@ -20,10 +24,12 @@ from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.files import HandleTable
 from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import Guest, GuestAccounting, GuestLimits, Sandbox
+from cuttlebone.settings import Settings
 from cuttlebone.signals import next_wake, on_stop_signal
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.specs.loading import LoadedSpec, load_spec
 from cuttlebone.specs.spec import SPEC_SUFFIXES, Capabilities, Spec, read_spec
+from cuttlebone.testing import ScriptedModel
 from cuttlebone_abi import Envelope, ErrorCode, Failed, Json, dump_json
 
 ROLE: Final = "model"
@@ -33,8 +39,24 @@ _INTERRUPTED: Final = JobError(ErrorCode.CANCELLED, "cancelled by a stop signal"
 
 
 @dataclass(frozen=True, slots=True)
+class SoloFile:
+    """A file that is to be run, and with what."""
+
+    path: Path
+    """Of a spec, or of a module."""
+    value: Json
+    read: Sequence[str] = ()
+    """What a module may read, as in a spec."""
+    limits: Limits | None = None
+    """Narrows those of the spec."""
+    model: Path | None = None
+    """A GGUF file to ask; without it the scripted `answers`: what to say to prompts with a text in them."""
+    answers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class SoloJob:
-    """What is to be run."""
+    """What is to be run, loaded."""
 
     loaded: LoadedSpec
     value: Json
@@ -49,6 +71,36 @@ class SoloEnd:
 
     envelope: Envelope
     accounting: GuestAccounting
+
+
+def run_file(
+    file: SoloFile, settings: Settings, sink: EventSink, trace: Tell | None = None
+) -> SoloEnd:
+    """Run one job of a file to its end, telling `sink` how it goes and `trace` all that is said.
+
+    A stop signal cancels it. Raises OperatorError, and CallerError for an input that does not fit.
+    """
+
+    def wrap(guest: Guest) -> Guest:
+        return guest if trace is None else TracingGuest(guest, trace)
+
+    with (
+        Sandbox(settings.cache_folder / "modules", isolation=settings.isolation) as sandbox,
+        _endpoint(file, settings) as endpoint,
+    ):
+        loaded = load(file.path, file.read, sandbox, settings.limits_max)
+        limits = loaded.limits if file.limits is None else loaded.limits.narrowed(file.limits)
+        return run_alone(SoloJob(loaded, file.value, limits, endpoint), sandbox, sink, wrap)
+
+
+def _endpoint(file: SoloFile, settings: Settings) -> LocalEndpoint:
+    if file.model is not None:
+        return endpoint_of_file(file.model, settings)
+    return LocalEndpoint(
+        lambda _report: ScriptedModel(
+            file.answers, context_tokens=CONTEXT_TOKENS, cells=2 * CONTEXT_TOKENS
+        )
+    )
 
 
 def load(path: Path, read: Sequence[str], sandbox: Sandbox, limits_max: Limits) -> LoadedSpec:

@@ -1,30 +1,23 @@
 """`cuttlebone bench`: how fast this machine serves."""
 
 import logging
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Final
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Annotated
 
 import typer
 
-from cuttlebone.bench.throughput import Load, Throughput, measure, warm_up
+from cuttlebone.bench.rounds import rounds
+from cuttlebone.bench.throughput import Load, Throughput
 from cuttlebone.cli.host_options import StatedSettings, takes_settings
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.models import DEMO_MODEL, model_file
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
-from cuttlebone.endpoints.directory import EndpointDirectory
-from cuttlebone.endpoints.inference import EndpointInference
-from cuttlebone.endpoints.opening import endpoint_of_file
-from cuttlebone.generation.inference import Inference
 from cuttlebone_abi import Json
 
 app = typer.Typer(help="Measure how fast this machine serves.")
-
-Round = tuple[Load, Throughput]
-
-ROLE: Final = "model"
-"""The role of the only model here."""
 
 
 @app.callback()
@@ -59,14 +52,12 @@ def infer(
     loads = [Load(number, prompt_words, max_tokens) for number in _numbers(concurrency)]
     with reporting(as_json=as_json):
         file = model_file(model)
-        with endpoint_of_file(file, stated.read(), name=file.name) as endpoint:
-            inference = EndpointInference(EndpointDirectory({ROLE: endpoint}))
-            rounds = _rounds(inference, loads)
+        with closing(rounds(file, stated.read(), loads)) as measured:
             if as_json:
-                rows: list[Json] = [_row(*one) for one in rounds]
+                rows: list[Json] = [_row(*one) for one in measured]
                 write_json({"model": file.name, "rounds": rows}, pretty=False)
             else:
-                _show(file.name, rounds)
+                _show(file.name, measured)
 
 
 def _numbers(stated: str) -> list[int]:
@@ -76,15 +67,9 @@ def _numbers(stated: str) -> list[int]:
     return [int(word) for word in words]
 
 
-def _rounds(inference: Inference, loads: Sequence[Load]) -> Iterator[Round]:
-    warm_up(inference, ROLE)
-    for load in loads:
-        yield load, measure(inference, ROLE, load)
-
-
-def _show(model: str, rounds: Iterator[Round]) -> None:
+def _show(model: str, measured: Iterator[tuple[Load, Throughput]]) -> None:
     """Write a table, each line as soon as it is known: a round may take minutes."""
-    for at, (load, found) in enumerate(rounds):
+    for at, (load, found) in enumerate(measured):
         if at == 0:
             write_line(
                 f"{model}: prompts of {load.prompt_words} words, at most {load.max_tokens} tokens"

@@ -16,7 +16,6 @@ from cuttlebone.cli.output import write_json, write_note
 from cuttlebone.cli.watching import EventView, stderr_console
 from cuttlebone.client import Client
 from cuttlebone.errors import OperatorError
-from cuttlebone.inference.loading import demand_llama
 from cuttlebone.signals import on_stop_signal
 from cuttlebone_abi import Envelope
 
@@ -41,9 +40,7 @@ def demo(*, as_json: JsonFlag = False) -> None:
 
 
 def _demonstrate(*, watched: bool) -> Envelope:
-    # Both say what is missing before anything is started.
-    model_file(DEMO_MODEL)
-    demand_llama()
+    model_file(DEMO_MODEL)  # Says what is missing before anything is started.
     folder = demo_folder()
     with ExitStack() as stack:
         url = stack.enter_context(

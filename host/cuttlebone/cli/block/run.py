@@ -8,10 +8,8 @@ from typing import Annotated
 
 import typer
 
-from cuttlebone.authoring.case import CONTEXT_TOKENS
 from cuttlebone.authoring.folder import BlockFolder, open_folder
-from cuttlebone.authoring.solo import SoloEnd, SoloJob, load, run_alone
-from cuttlebone.authoring.tracing import TracingGuest
+from cuttlebone.authoring.solo import SoloEnd, SoloFile, run_file
 from cuttlebone.cli.block.build import built
 from cuttlebone.cli.block.rounds import WatchFlag, once_or_watching
 from cuttlebone.cli.block.views import JobView, JsonView, ProgressView, QuietView, TraceView
@@ -29,12 +27,7 @@ from cuttlebone.cli.options import (
 from cuttlebone.cli.outcome import reporting, status_of
 from cuttlebone.cli.output import write_json, write_note
 from cuttlebone.cli.watching import stderr_console
-from cuttlebone.endpoints.local import LocalEndpoint
-from cuttlebone.endpoints.opening import endpoint_of_file
 from cuttlebone.errors import OperatorError
-from cuttlebone.sandbox import Guest, GuestAccounting, Sandbox
-from cuttlebone.settings import Settings
-from cuttlebone.testing import ScriptedModel
 
 app = typer.Typer()
 
@@ -87,17 +80,12 @@ def run(
         with reporting(as_json=as_json):
             if watch:
                 _build_if_source(path.parent, as_json=as_json)
-            settings = stated.read()
-            with (
-                Sandbox(settings.cache_folder / "modules", isolation=settings.isolation) as sandbox,
-                _model(model, answers, settings) as endpoint,
-            ):
-                loaded = load(path, read or (), sandbox, settings.limits_max)
-                allowed = loaded.limits if narrowed is None else loaded.limits.narrowed(narrowed)
-                job = SoloJob(loaded, value, allowed, endpoint)
-                end = _run(job, sandbox, _view(traced=trace, as_json=as_json), traced=trace)
+            file = None if model is None else model_file(model)
+            job = SoloFile(path, value, read or (), narrowed, file, answers)
+            with closing(_view(traced=trace, as_json=as_json)) as view:
+                end = run_file(job, stated.read(), view, view.entry if trace else None)
         if trace and not as_json:
-            _write_usage(end.accounting)
+            _write_usage(end)
         write_json(end.envelope.model_dump(mode="json"), pretty=not as_json)
         raise typer.Exit(status_of(end.envelope))
 
@@ -125,16 +113,6 @@ def _source(folder: Path) -> BlockFolder | None:
     return opened
 
 
-def _model(name: str | None, answers: dict[str, str], settings: Settings) -> LocalEndpoint:
-    if name is not None:
-        return endpoint_of_file(model_file(name), settings)
-    return LocalEndpoint(
-        lambda _report: ScriptedModel(
-            answers, context_tokens=CONTEXT_TOKENS, cells=2 * CONTEXT_TOKENS
-        )
-    )
-
-
 def _view(*, traced: bool, as_json: bool) -> JobView:
     if traced:
         return JsonView() if as_json else TraceView(stderr_console())
@@ -142,15 +120,8 @@ def _view(*, traced: bool, as_json: bool) -> JobView:
     return ProgressView(stderr_console()) if watched else QuietView()
 
 
-def _run(job: SoloJob, sandbox: Sandbox, view: JobView, *, traced: bool) -> SoloEnd:
-    def wrap(guest: Guest) -> Guest:
-        return TracingGuest(guest, view.entry) if traced else guest
-
-    with closing(view):
-        return run_alone(job, sandbox, view, wrap)
-
-
-def _write_usage(used: GuestAccounting) -> None:
+def _write_usage(end: SoloEnd) -> None:
+    used = end.accounting
     write_note(
         f"{used.steps} steps, {used.guest_ms:.1f} ms in the guest, at most "
         f"{used.memory_bytes_peak} bytes of memory"

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
+from cuttlebone.authoring.looking import read_block
 from cuttlebone.cli.options import JsonFlag, UrlOption
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line
 from cuttlebone.client import BlockResource, Client
-from cuttlebone.specs.loading import read_block
 from cuttlebone.text.addresses import DEFAULT_URL
 
 app = typer.Typer()
