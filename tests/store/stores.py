@@ -136,6 +136,10 @@ class Lives:
         self._open.append(begun)
         return begun
 
+    def another_folder(self) -> Path:
+        """A place for jobs that these stores know nothing of."""
+        return self._folder / "another"
+
     def end(self, life: Stores) -> None:
         self._open.remove(life)
         life.close()
