@@ -11,7 +11,7 @@ from cuttlebone.commands.scope import GrantedModel, JobScope
 from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.endpoints.endpoint import Endpoint
 from cuttlebone.endpoints.inference import EndpointInference
-from cuttlebone.files import Grants, HandleTable
+from cuttlebone.files import Grants
 from cuttlebone.job_options import Limits
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone_abi import Json
@@ -55,23 +55,20 @@ def told() -> Told:
 def scope_of(tmp_path: Path, told: Told) -> Iterator[ScopeOf]:
     """Makes scopes whose files are those of `tmp_path`, with the given limits and model."""
     with Grants.resolve(tmp_path, ["."]) as grants:
-        tables: list[HandleTable] = []
+        scopes: list[JobScope] = []
 
         def make(*, model: GrantedModel | None = None, **limits: int) -> JobScope:
-            stated = Limits(**limits)
-            files = HandleTable(
-                grants, handles_max=stated.handles, window_bytes_max=stated.window_bytes
-            )
-            tables.append(files)
-            return JobScope(
+            scope = JobScope(
                 job="a-job",
                 tenant="local",
-                files=files,
+                grants=grants,
                 model=model,
                 events=told,
-                budget=Budget(stated),
+                budget=Budget(Limits(**limits)),
             )
+            scopes.append(scope)
+            return scope
 
         yield make
-        for table in tables:
-            table.close_all()
+        for scope in scopes:
+            scope.close()

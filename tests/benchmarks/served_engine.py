@@ -15,7 +15,7 @@ from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import JobScope
 from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.execution.runner import run_job
-from cuttlebone.files import Grants, HandleTable
+from cuttlebone.files import Grants
 from cuttlebone.inference.llama import LlamaModel, LlamaOptions
 from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.job_options import Limits
@@ -51,7 +51,7 @@ class Served:
         scope = JobScope(
             job=prompt,
             tenant=str(time.perf_counter_ns()),  # nothing is found in the cache
-            files=HandleTable(self._grants, handles_max=1, window_bytes_max=4),
+            grants=self._grants,
             model=granted("demo", self.endpoint),
             events=Nobody(),
             budget=Budget(Limits()),

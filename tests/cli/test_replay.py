@@ -1,5 +1,6 @@
 """`cuttlebone replay` over jobs of a real sandbox, from a state folder and from a file."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -70,6 +71,7 @@ def test_the_same_block_goes_the_same_way(cli: Cli, recorded: Recorded) -> None:
     lines = told.out.splitlines()
     assert lines[0].split()[:2] == ["1", '{"cmd":']
     assert lines[-1] == "2 steps, the same, and the same end"
+    assert "sha256:" not in told.out  # it is the block that the job ran
 
 
 def test_a_new_block_is_held_to_a_file_without_spec_and_files(cli: Cli, in_full: Recorded) -> None:
@@ -83,6 +85,8 @@ def test_a_new_block_is_held_to_a_file_without_spec_and_files(cli: Cli, in_full:
     assert told.status == 1
     assert told.result["end"] == "diverged"
     assert [step["step"] for step in told.result["steps"]] == [1]
+    assert told.result["block_sha256"] == hashlib.sha256(new.read_bytes()).hexdigest()
+    assert told.result["recorded_block_sha256"] != told.result["block_sha256"]
     found = told.result["divergence"]
     assert (found["step"], found["what"]) == (2, "command")
     assert '"len": 100' in found["recorded"]
@@ -100,6 +104,15 @@ def test_a_divergence_is_shown_to_a_person(cli: Cli, recorded: Recorded) -> None
     assert "recorded: kept as its digest sha256:" in told.out
     assert "text!" in told.out
     assert "\x1b" not in told.out
+
+
+def test_a_person_is_told_that_the_block_is_another_one(cli: Cli, in_full: Recorded) -> None:
+    new = in_full.new_block(*COMMANDS, DONE)
+
+    told = cli("replay", str(in_full.export()), "--block", str(new))
+
+    assert told.status == 0
+    assert f"this one is sha256:{hashlib.sha256(new.read_bytes()).hexdigest()}" in told.out
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import JobScope
 from cuttlebone.endpoints.endpoint import Endpoint
 from cuttlebone.execution.runner import run_job
-from cuttlebone.files import Grants, HandleTable
+from cuttlebone.files import Grants
 from cuttlebone.job_options import Limits
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.specs.io_schemas import IoSchemas
@@ -50,7 +50,7 @@ class Bench:
         return JobScope(
             job="a-job",
             tenant="local",
-            files=HandleTable(self._grants, handles_max=1, window_bytes_max=4),
+            grants=self._grants,
             model=granted("small", self._endpoint, defaults),
             events=self.told,
             budget=Budget(Limits(**limits)),

@@ -16,7 +16,7 @@ from cuttlebone.endpoints.endpoint import Endpoint
 from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.errors import JobError
 from cuttlebone.execution.runner import run_job
-from cuttlebone.files import Grants, HandleTable
+from cuttlebone.files import Grants
 from cuttlebone.generation.state import Phase, State
 from cuttlebone.job_options import Limits
 from cuttlebone.specs.io_schemas import IoSchemas
@@ -44,7 +44,7 @@ def scope(endpoint: Endpoint, grants: Grants, *, may_infer: bool = True, **limit
     return JobScope(
         job="a-job",
         tenant="local",
-        files=HandleTable(grants, handles_max=1, window_bytes_max=4),
+        grants=grants,
         model=granted("small", endpoint) if may_infer else None,
         events=Deaf(),
         budget=Budget(Limits(**limits)),

@@ -17,7 +17,7 @@ from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.infer_many import carry_out_infer_many
 from cuttlebone.commands.scope import JobScope
 from cuttlebone.errors import CommandError, JobError
-from cuttlebone.files import Grants, HandleTable
+from cuttlebone.files import Grants
 from cuttlebone.job_options import Limits
 from cuttlebone.testing import ScriptedEndpoint
 from cuttlebone_abi import (
@@ -34,7 +34,7 @@ def scope(endpoint: ScriptedEndpoint, grants: Grants, **limits: int) -> JobScope
     return JobScope(
         job="a-job",
         tenant="local",
-        files=HandleTable(grants, handles_max=1, window_bytes_max=4),
+        grants=grants,
         model=granted("small", endpoint),
         events=Deaf(),
         budget=Budget(Limits(**limits)),

@@ -5,7 +5,7 @@ import pytest
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import JobScope
 from cuttlebone.execution.runner import run_job
-from cuttlebone.files import Grants, HandleTable
+from cuttlebone.files import Grants
 from cuttlebone.generation.state import Phase, State
 from cuttlebone.job_options import Limits
 from cuttlebone.specs.io_schemas import IoSchemas
@@ -54,7 +54,7 @@ def run(
     scope = JobScope(
         job="a-job",
         tenant="local",
-        files=HandleTable(grants, handles_max=1, window_bytes_max=4),
+        grants=grants,
         model=granted("main", endpoint),
         events=told,
         budget=Budget(Limits()),

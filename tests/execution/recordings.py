@@ -1,11 +1,12 @@
 """Jobs recorded by a host with a scripted block, and their replays."""
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
 from cuttlebone.execution.replay.replay import Replay, replay
 from cuttlebone.execution.watchdog import Watchdog
-from cuttlebone.files import Grants, HandleTable
+from cuttlebone.files import Grants
 from cuttlebone.job.job import Submission
 from cuttlebone.job.recorded_job import RecordedJob, read_recorded_job
 from cuttlebone.job_options import Recording
@@ -16,6 +17,8 @@ from hosts import ended, scripted_host, serving
 
 MORE = "model: small\ncapabilities: {read: [./texts]}"
 TEXT = "a secret of the sea"
+BLOCK_SHA256 = hashlib.sha256(b"block").hexdigest()
+"""Of the file that names the script."""
 
 
 def block(_guest: ScriptedGuest, value: Json) -> Commands:
@@ -60,20 +63,24 @@ def again(
     script: Script = block,
     *,
     on_token: Callable[[str], bool] | None = None,
-    files: HandleTable | None = None,
+    grants: Grants | None = None,
     watchdog: Watchdog | None = None,
+    block_sha256: str = BLOCK_SHA256,
 ) -> Replay:
     guest = ScriptedGuest(script, on_token=on_token)
-    return replay(guest, recorded, IoSchemas(Signature()), files, watchdog=watchdog)
+    return replay(
+        guest,
+        recorded,
+        IoSchemas(Signature()),
+        grants,
+        block_sha256=block_sha256,
+        watchdog=watchdog,
+    )
 
 
 def again_with_files(recorded: RecordedJob, folder: Path, script: Script = block) -> Replay:
     with Grants.resolve(folder, ["./texts"]) as grants:
-        files = HandleTable(grants, handles_max=4, window_bytes_max=1 << 20)
-        try:
-            return again(recorded, script, files=files)
-        finally:
-            files.close_all()
+        return again(recorded, script, grants=grants)
 
 
 def changed(**replaced: Json) -> Script:

@@ -12,7 +12,7 @@ from cuttlebone.endpoints.endpoint import Endpoint
 from cuttlebone.errors import BlockRefused, JobError
 from cuttlebone.execution.runner import failure_of, run_job
 from cuttlebone.execution.watchdog import Watchdog
-from cuttlebone.files import Grants, HandleTable
+from cuttlebone.files import Grants
 from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
 from cuttlebone.specs.io_schemas import IoSchemas
@@ -95,7 +95,7 @@ class Target:
             try:
                 envelope = run_job(guest, scope, io_schemas, b"null")
             finally:
-                scope.files.close_all()
+                scope.close()
         match envelope:
             case Completed():
                 return Outcome(COMPLETED)
@@ -108,9 +108,7 @@ class Target:
         return JobScope(
             job=f"job-{threading.get_ident()}",
             tenant="local",
-            files=HandleTable(
-                self._grants, handles_max=budget.limits.handles, window_bytes_max=4096
-            ),
+            grants=self._grants,
             model=granted("small", self._endpoint),
             events=Silence(),
             budget=budget,

@@ -7,10 +7,10 @@ from typing import Final
 from cuttlebone.errors import OperatorError
 from cuttlebone.execution.replay.replay import End, Replay, is_whole, replay
 from cuttlebone.execution.watchdog import Watchdog
-from cuttlebone.files import HandleTable
 from cuttlebone.job.recorded_job import RecordedJob, read_recorded_job
 from cuttlebone.sandbox import GuestLimits, Sandbox
 from cuttlebone.settings import Settings
+from cuttlebone.specs.block_registry import DIGEST_PREFIX
 from cuttlebone.specs.catalog import spec_files_in
 from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone.specs.loading import LoadedSpec, load_spec, read_block
@@ -48,20 +48,20 @@ def replay_again(recorded: RecordedJob, block: Path | None, settings: Settings) 
             chosen = loaded.block
         else:
             raise AssertionError("without a block the spec is needed")
-        files = None
-        if loaded is not None and not is_whole(recorded):
-            files = HandleTable(
-                loaded.grants,
-                handles_max=recorded.limits.handles,
-                window_bytes_max=recorded.limits.window_bytes,
-            )
-            stack.callback(files.close_all)
+        grants = None if loaded is None or is_whole(recorded) else loaded.grants
         guest = stack.enter_context(
             closing(sandbox.open_guest(chosen, GuestLimits.of(recorded.limits)))
         )
         io_schemas = IoSchemas(chosen.signature) if loaded is None else loaded.io_schemas
         watchdog = stack.enter_context(Watchdog())
-        return replay(guest, recorded, io_schemas, files, watchdog=watchdog)
+        return replay(
+            guest,
+            recorded,
+            io_schemas,
+            grants,
+            block_sha256=chosen.digest.removeprefix(DIGEST_PREFIX),
+            watchdog=watchdog,
+        )
 
 
 def _loaded(

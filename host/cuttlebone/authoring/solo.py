@@ -1,8 +1,8 @@
 """One job without a host around it: a block or a spec, an input, and whoever watches."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
@@ -21,7 +21,7 @@ from cuttlebone.errors import JobError
 from cuttlebone.execution.ending import NO_USAGE
 from cuttlebone.execution.runner import failure_of, run_job
 from cuttlebone.execution.watchdog import Watchdog
-from cuttlebone.files import HandleTable
+from cuttlebone.job.job import TENANT
 from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import Guest, GuestAccounting, GuestLimits, Sandbox
 from cuttlebone.settings import Settings
@@ -136,7 +136,7 @@ def run_alone(
     budget = Budget(job.limits)
     with (
         closing(guest),
-        _scope(job, budget, sink) as scope,
+        closing(_scope(job, budget, sink)) as scope,
         Watchdog() as watchdog,
         watchdog.watch(budget),
     ):
@@ -146,21 +146,17 @@ def run_alone(
         return SoloEnd(envelope, guest.accounting)
 
 
-@contextmanager
-def _scope(job: SoloJob, budget: Budget, sink: EventSink) -> Iterator[JobScope]:
+def _scope(job: SoloJob, budget: Budget, sink: EventSink) -> JobScope:
     spec = job.loaded.spec
-    files = HandleTable(
-        job.loaded.grants,
-        handles_max=job.limits.handles,
-        window_bytes_max=job.limits.window_bytes,
-    )
     model = None if spec.model is None else _granted(spec.model, job.endpoint, spec.infer)
-    try:
-        yield JobScope(
-            job="solo", tenant="local", files=files, model=model, events=sink, budget=budget
-        )
-    finally:
-        files.close_all()
+    return JobScope(
+        job="solo",
+        tenant=TENANT,
+        grants=job.loaded.grants,
+        model=model,
+        events=sink,
+        budget=budget,
+    )
 
 
 def _granted(role: str, endpoint: Endpoint, defaults: InferDefaults) -> GrantedModel:

@@ -86,6 +86,11 @@ def _recorded(source: str, state: Path | None, url: str) -> RecordedJob:
 def _show(shown: Replay) -> None:
     for step in shown.steps:
         write_line(f"{step.step:>6}  {_cut(step.command)}  [{step.answer}]")
+    if shown.of_another_block:
+        write_line(
+            f"the job ran the block sha256:{shown.recorded_block_sha256}, "
+            f"this one is sha256:{shown.block_sha256}"
+        )
     found = shown.divergence
     if found is not None:
         write_line(f"diverged at step {found.step}, in its {found.what}:")

@@ -1,11 +1,11 @@
 """What one job may touch: its files, its model, its watchers, its budget."""
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Protocol
 
 from cuttlebone.commands.account import JobAccount
 from cuttlebone.commands.budget import Budget
-from cuttlebone.files import HandleTable
+from cuttlebone.files import Grants, HandleTable
 from cuttlebone.generation.inference import Inference
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone_abi import Json
@@ -35,20 +35,30 @@ class GrantedModel:
 
 @dataclass(slots=True)
 class JobScope:
-    """All that one job may touch. Owner: its job thread."""
+    """All that one job may touch. Owner: its job thread, which closes it."""
 
     job: str
     tenant: str
-    files: HandleTable
+    grants: InitVar[Grants]
     model: GrantedModel | None
     """None when the spec names no model: the job may not infer."""
     events: EventSink
     budget: Budget
     interactive: bool = False
     """Whether somebody waits for the job, so that its prompts go before those of others."""
+    files: HandleTable = field(init=False)
+    """What it has opened of what was granted."""
     account: JobAccount = field(init=False)
     """What its generations have cost."""
 
-    def __post_init__(self) -> None:
-        """Pay for generations out of the budget."""
+    def __post_init__(self, grants: Grants) -> None:
+        """Open nothing yet; bound what may be open, and pay for generations, by the budget."""
+        limits = self.budget.limits
+        self.files = HandleTable(
+            grants, handles_max=limits.handles, window_bytes_max=limits.window_bytes
+        )
         self.account = JobAccount(self.budget)
+
+    def close(self) -> None:
+        """Close the files that are still open."""
+        self.files.close_all()

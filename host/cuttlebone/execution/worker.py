@@ -18,7 +18,6 @@ from cuttlebone.execution.recorder import Recorder
 from cuttlebone.execution.runner import GUEST_FAULTS, failure_of, internal_fault, run_job
 from cuttlebone.execution.running_jobs import RunningJobs
 from cuttlebone.execution.watchdog import Watchdog
-from cuttlebone.files import HandleTable
 from cuttlebone.generation.inference import Inference
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Accounting, Job
@@ -84,35 +83,26 @@ class Worker:
             guest = self.open_guest(loaded.block, GuestLimits.of(job.limits))
         except GUEST_FAULTS as error:
             return _never_ran(failure_of(error)), None
-        files = HandleTable(
-            loaded.grants,
-            handles_max=job.limits.handles,
-            window_bytes_max=job.limits.window_bytes,
-        )
-        with closing(guest):
-            try:
-                scope = self._scope(job, loaded, files, budget)
-                journal = self.stores.journal
-                recorder = Recorder(
-                    journal.journal(job.key),
-                    partial(journal.record, job.fence),
-                    parts=journal.parts(job.key),
-                    keep_part=partial(journal.record_part, job.fence),
-                    recording=job.recording,
-                    bytes_max=self.journal_bytes_max,
-                )
-                envelope = run_job(guest, scope, loaded.io_schemas, job.input, recorder)
-            finally:
-                files.close_all()
+        with closing(guest), closing(self._scope(job, loaded, budget)) as scope:
+            journal = self.stores.journal
+            recorder = Recorder(
+                journal.journal(job.key),
+                partial(journal.record, job.fence),
+                parts=journal.parts(job.key),
+                keep_part=partial(journal.record_part, job.fence),
+                recording=job.recording,
+                bytes_max=self.journal_bytes_max,
+            )
+            envelope = run_job(guest, scope, loaded.io_schemas, job.input, recorder)
             return envelope, _accounting(job, scope, guest)
 
-    def _scope(self, job: Job, loaded: LoadedSpec, files: HandleTable, budget: Budget) -> JobScope:
+    def _scope(self, job: Job, loaded: LoadedSpec, budget: Budget) -> JobScope:
         spec = loaded.spec
         model = None if spec.model is None else GrantedModel(spec.model, self.inference, spec.infer)
         return JobScope(
             job=job.id,
             tenant=job.tenant,
-            files=files,
+            grants=loaded.grants,
             model=model,
             events=EventLog(
                 job.fence,

@@ -7,10 +7,11 @@ import pytest
 from cuttlebone.errors import OperatorError
 from cuttlebone.execution.replay.replay import End
 from cuttlebone.execution.watchdog import Watchdog
+from cuttlebone.job.recorded_job import read_recorded_job
 from cuttlebone.job_options import Recording
 from cuttlebone.testing import Commands, ScriptedGuest
-from cuttlebone_abi import Completed, Json
-from execution.recordings import TEXT, again, again_with_files, changed, record
+from cuttlebone_abi import Completed, Json, dump_json
+from execution.recordings import BLOCK_SHA256, TEXT, again, again_with_files, changed, record
 
 
 @pytest.mark.parametrize("state", ["memory", "durable"])
@@ -30,6 +31,22 @@ def test_a_job_recorded_in_full_is_replayed_without_model_and_files(
 
 def test_a_job_recorded_as_digests_is_replayed_with_its_files(folder: Path) -> None:
     assert again_with_files(record(folder), folder).end is End.SAME
+
+
+def test_a_replay_knows_whether_the_block_is_the_one_that_ran(folder: Path) -> None:
+    recorded = record(folder, recording=Recording.FULL)
+    same, other = again(recorded), again(recorded, block_sha256="f" * 64)
+
+    assert (same.recorded_block_sha256, same.of_another_block) == (BLOCK_SHA256, False)
+    assert (other.end, other.of_another_block) == (End.SAME, True)
+
+
+def test_a_job_recorded_before_its_block_was_noted_is_replayed_all_the_same(folder: Path) -> None:
+    document = record(folder, recording=Recording.FULL).model_dump(mode="json")
+    del document["block_sha256"], document["spec_sha256"]
+    shown = again(read_recorded_job(dump_json(document), "an old export"))
+
+    assert (shown.end, shown.of_another_block) == (End.SAME, False)
 
 
 def test_digests_alone_cannot_be_replayed_without_files(folder: Path) -> None:

@@ -4,7 +4,7 @@ The step loop is that of a real job. Only the answers differ: generations come f
 so does everything else if the files are left aside.
 """
 
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -12,10 +12,11 @@ from pathlib import Path
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import JobScope
 from cuttlebone.errors import OperatorError
-from cuttlebone.execution.replay.replayer import FILE_COMMANDS, Divergence, ReplayedStep, Replayer
+from cuttlebone.execution.replay.divergence import Divergence, ReplayedStep
+from cuttlebone.execution.replay.recorded_journal import FILE_COMMANDS, RecordedJournal
 from cuttlebone.execution.runner import run_job
 from cuttlebone.execution.watchdog import Watchdog
-from cuttlebone.files import Grants, HandleTable
+from cuttlebone.files import Grants
 from cuttlebone.job.job import TENANT
 from cuttlebone.job.journal import JournalEntry
 from cuttlebone.job.recorded_job import RecordedJob
@@ -41,6 +42,15 @@ class Replay:
     steps: tuple[ReplayedStep, ...]
     end: End
     divergence: Divergence | None
+    block_sha256: str
+    """Of the block that was driven."""
+    recorded_block_sha256: str | None
+    """Of the block that the job ran; None where a host did not note it."""
+
+    @property
+    def of_another_block(self) -> bool:
+        """Whether the block is known not to be the one that the job ran: no fault, but worth knowing."""
+        return self.recorded_block_sha256 not in {None, self.block_sha256}
 
     @property
     def same(self) -> bool:
@@ -65,40 +75,44 @@ def replay(
     guest: Guest,
     recorded: RecordedJob,
     io_schemas: IoSchemas,
-    files: HandleTable | None = None,
+    grants: Grants | None = None,
     *,
+    block_sha256: str,
     watchdog: Watchdog | None = None,
 ) -> Replay:
-    """Drive `guest`, a fresh one, through what was recorded, and tell how far that went.
+    """Drive `guest`, a fresh one of that block, through what was recorded, and tell how far that went.
 
-    With `files` they are read again and compared; without, every answer is from the journal,
+    With `grants` files are read again and compared; without, every answer is from the journal,
     and OperatorError is raised if it does not have them all. `watchdog` enforces the time limit.
     """
-    if files is None:
+    if grants is None:
         _check_whole(recorded)
-    replayer, budget = Replayer(recorded, with_files=files is not None), Budget(recorded.limits)
-    watched: AbstractContextManager[None] = (
-        nullcontext() if watchdog is None else watchdog.watch(budget)
+    journal = RecordedJournal(recorded, with_files=grants is not None)
+    scope = JobScope(
+        job=recorded.id,
+        tenant=TENANT,
+        grants=grants or Grants.resolve(Path.cwd(), ()),
+        model=None,
+        events=_NoWatchers(),
+        budget=Budget(recorded.limits),
     )
-    with ExitStack() as stack:
-        if files is None:
-            files = _no_files(stack)
-        scope = JobScope(
-            job=recorded.id,
-            tenant=TENANT,
-            files=files,
-            model=None,
-            events=_NoWatchers(),
-            budget=budget,
-        )
-        stack.enter_context(watched)
-        envelope = run_job(guest, scope, io_schemas, dump_json(recorded.input), replayer)
-    if replayer.divergence is None and not replayer.over:
-        replayer.compare_end(envelope)
-    end = End.JOURNAL_OVER if replayer.over else End.SAME
-    if replayer.divergence is not None:
-        end = End.DIVERGED
-    return Replay(tuple(replayer.steps), end, replayer.divergence)
+    with closing(scope), watchdog.watch(scope.budget) if watchdog else nullcontext():
+        envelope = run_job(guest, scope, io_schemas, dump_json(recorded.input), journal)
+    if journal.divergence is None and not journal.over:
+        journal.compare_end(envelope)
+    return Replay(
+        tuple(journal.steps),
+        _end(journal),
+        journal.divergence,
+        block_sha256=block_sha256,
+        recorded_block_sha256=recorded.block_sha256,
+    )
+
+
+def _end(journal: RecordedJournal) -> End:
+    if journal.divergence is not None:
+        return End.DIVERGED
+    return End.JOURNAL_OVER if journal.over else End.SAME
 
 
 def is_whole(recorded: RecordedJob) -> bool:
@@ -119,9 +133,3 @@ def _check_whole(recorded: RecordedJob) -> None:
             f"`{entry.command}`, there is only the digest. Replay it with its spec and files, or "
             "record the next job with `record: full`"
         )
-
-
-def _no_files(stack: ExitStack) -> HandleTable:
-    grants = Grants.resolve(Path.cwd(), ())
-    stack.callback(grants.close)
-    return HandleTable(grants, handles_max=1, window_bytes_max=1)

@@ -1,13 +1,17 @@
-"""Answers the step loop from the journal of a recorded job, and keeps the first difference."""
+"""The journal of a recorded job: answers the step loop from it, and keeps the first difference."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final, NoReturn
 
 from cuttlebone.commands.infer_many import Parts
 from cuttlebone.errors import JobError
 from cuttlebone.execution.recorder import CarriedOut, stopped_as_before, unrecorded
+from cuttlebone.execution.replay.divergence import (
+    AnswerSource,
+    DivergedPart,
+    Divergence,
+    ReplayedStep,
+)
 from cuttlebone.job.journal import ASKING_THE_MODEL, JournalEntry, digest
 from cuttlebone.job.recorded_job import RecordedJob
 from cuttlebone_abi import (
@@ -34,35 +38,6 @@ FILE_COMMANDS: Final = frozenset({"open", "slice", "slice_bytes", "list", "close
 """What only files can answer."""
 
 
-class StepAnswer(StrEnum):
-    """Where the answer to a step came from."""
-
-    JOURNAL = "journal"
-    AGAIN = "again"
-    """Carried out again, and the same as recorded."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayedStep:
-    """A step that went as recorded."""
-
-    step: int
-    command: str
-    """The whole command."""
-    answer: StepAnswer
-
-
-@dataclass(frozen=True, slots=True)
-class Divergence:
-    """The first difference: what was recorded at a step, and what came instead."""
-
-    step: int
-    what: str
-    """`command`, `event`, `verdict` (on a piece of a generation) or `end`."""
-    recorded: str
-    instead: str
-
-
 class _Diverged(JobError):
     """Ends the replay; what is different is told elsewhere."""
 
@@ -77,8 +52,8 @@ class _Over(JobError):
         super().__init__(ErrorCode.INTERNAL, "the journal is over")
 
 
-class Replayer:
-    """Answers the step loop from a journal. Owner: the thread of the replay.
+class RecordedJournal:
+    """A `StepJournal` that asks no model and keeps nothing. Owner: the thread of the replay.
 
     Invariant: `divergence` is the first difference, and nothing is asked after it.
     """
@@ -106,12 +81,12 @@ class Replayer:
                 self._beyond(step, reply, answered=False)
             return None
         if entry.command_sha256 != digest(reply):
-            self._diverge(step, "command", _said(entry), reply.decode())
+            self._diverge(step, DivergedPart.COMMAND, _said(entry), reply.decode())
         # A whole entry answers everything but what the files would: these are read if they are there.
         again = command.cmd in FILE_COMMANDS and self._with_files
         if again or entry.event is None:
             return None
-        self._went(step, reply, StepAnswer.JOURNAL)
+        self._went(step, reply, AnswerSource.JOURNAL)
         return entry
 
     def listened(self, entry: JournalEntry, verdicts: Sequence[bool]) -> None:
@@ -123,7 +98,7 @@ class Replayer:
         self.steps.pop()
         self._diverge(
             entry.step,
-            "verdict",
+            DivergedPart.VERDICT,
             f"stop after piece {pieces}" if stop is None else f"go on, {pieces} pieces",
             f"go on, {pieces} pieces" if stop is None else f"stop after piece {stop}",
         )
@@ -138,19 +113,19 @@ class Replayer:
         if entry is None:
             self._beyond(done.step, done.reply, answered=True)
         if entry.event_sha256 != digest(done.event):
-            self._diverge(done.step, "event", _told(entry), done.event.decode())
-        self._went(done.step, done.reply, StepAnswer.AGAIN)
+            self._diverge(done.step, DivergedPart.EVENT, _told(entry), done.event.decode())
+        self._went(done.step, done.reply, AnswerSource.AGAIN)
 
     def compare_end(self, envelope: Envelope) -> None:
         """Compare how the block ended."""
         step, recorded = self.next_step, self._envelope
         entry = self._entries.get(step)
         if entry is not None:
-            self._note(step, "end", _said(entry), _ending(envelope))
+            self._note(step, DivergedPart.END, _said(entry), _ending(envelope))
         elif recorded is None or not _by_block(recorded):
             self.over = True
         elif _ending(recorded) != _ending(envelope):
-            self._note(step, "end", _ending(recorded), _ending(envelope))
+            self._note(step, DivergedPart.END, _ending(recorded), _ending(envelope))
 
     def _beyond(self, step: int, reply: bytes, *, answered: bool) -> NoReturn:
         """The block goes on where the journal ends: as recorded only if the job was ended there.
@@ -162,17 +137,19 @@ class Replayer:
         if open_end or (isinstance(recorded, Failed) and not answered):
             self.over = True
             raise _Over
-        self._diverge(step, "end", "" if recorded is None else _ending(recorded), reply.decode())
+        self._diverge(
+            step, DivergedPart.END, "" if recorded is None else _ending(recorded), reply.decode()
+        )
 
-    def _went(self, step: int, reply: bytes, answer: StepAnswer) -> None:
-        self.steps.append(ReplayedStep(step, reply.decode(), answer))
+    def _went(self, step: int, reply: bytes, source: AnswerSource) -> None:
+        self.steps.append(ReplayedStep(step, reply.decode(), source))
 
-    def _diverge(self, step: int, what: str, recorded: str, instead: str) -> NoReturn:
-        self._note(step, what, recorded, instead)
+    def _diverge(self, step: int, part: DivergedPart, recorded: str, instead: str) -> NoReturn:
+        self._note(step, part, recorded, instead)
         raise _Diverged
 
-    def _note(self, step: int, what: str, recorded: str, instead: str) -> None:
-        self.divergence = Divergence(step, what, recorded, instead)
+    def _note(self, step: int, part: DivergedPart, recorded: str, instead: str) -> None:
+        self.divergence = Divergence(step, part, recorded, instead)
 
 
 def _said(entry: JournalEntry) -> str:
