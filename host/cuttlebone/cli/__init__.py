@@ -16,7 +16,7 @@ from cuttlebone.cli.statuses import ExitStatus
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _Command:
     name: str
     """Of the command, and of its module in this package."""
     summary: str
@@ -25,22 +25,22 @@ class _Entry:
 
 
 _ENTRIES: Final = (
-    _Entry("demo", "Run a real job from end to end and watch it."),
-    _Entry("serve", "Run a host and its HTTP API."),
-    _Entry("run", "Run one job in a host of its own."),
-    _Entry("submit", "Submit a job to a running host."),
-    _Entry("jobs", "List the jobs of a running host."),
-    _Entry("job", "Show, watch, cancel, export or forget a job of a running host.", noun=True),
-    _Entry("doctor", "Look at all that a host needs, before it is started."),
-    _Entry("replay", "Drive a block through a recorded job, without a model."),
-    _Entry("config", "Write a settings file, and show what holds and who said so.", noun=True),
-    _Entry("token", "Make, list and revoke the tokens of a host.", noun=True),
-    _Entry("spec", "Check spec files.", noun=True),
-    _Entry("block", "Make, build, test and look into wasm blocks.", noun=True),
-    _Entry("bench", "Measure how fast this machine serves.", noun=True),
-    _Entry("endpoint", "Check endpoint specs, import them from a roster, list them.", noun=True),
-    _Entry("intake", "Check intakes: what is to be made fast, and how.", noun=True),
-    _Entry("manifest", "Check run manifests: exactly what was run.", noun=True),
+    _Command("demo", "Run a real job from end to end and watch it."),
+    _Command("serve", "Run a host and its HTTP API."),
+    _Command("run", "Run one job in a host of its own."),
+    _Command("submit", "Submit a job to a running host."),
+    _Command("jobs", "List the jobs of a running host."),
+    _Command("job", "Show, watch, cancel, export or forget a job of a running host.", noun=True),
+    _Command("doctor", "Look at all that a host needs, before it is started."),
+    _Command("replay", "Drive a block through a recorded job, without a model."),
+    _Command("config", "Write a settings file, and show what holds and who said so.", noun=True),
+    _Command("token", "Make, list and revoke the tokens of a host.", noun=True),
+    _Command("spec", "Check spec files.", noun=True),
+    _Command("block", "Make, build, test and look into wasm blocks.", noun=True),
+    _Command("bench", "Measure how fast this machine serves.", noun=True),
+    _Command("endpoint", "Check endpoint specs, import them from a roster, list them.", noun=True),
+    _Command("intake", "Check intakes: what is to be made fast, and how.", noun=True),
+    _Command("manifest", "Check run manifests: exactly what was run.", noun=True),
 )
 
 

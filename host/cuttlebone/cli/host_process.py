@@ -31,12 +31,12 @@ class _Ready(BaseModel):
     url: str
 
 
-class _Reason(BaseModel):
+class _Error(BaseModel):
     message: str
 
 
 class _Complaint(BaseModel):
-    error: _Reason
+    error: _Error
 
 
 @contextmanager

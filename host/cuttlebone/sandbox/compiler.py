@@ -43,7 +43,8 @@ class CompileLimits:
 
     cpu_s: int = 10
     """Processor time; a module of a mebibyte takes about one second."""
-    wall_s: float = 60.0
+    wall_s: float = 600.0
+    """For a process that hangs: a busy machine may take minutes to give one its processor time."""
     data_bytes: int = 1024 * MEBIBYTE
 
 

@@ -88,12 +88,12 @@ def _run_all(folder: BlockFolder, options: _Options, *, build: bool) -> None:
     modes = BOTH_MODES[: 1 if once else None]
     if (chosen := options.stated.flags["isolation"]) is not None:
         modes = (chosen,)
-    verdicts = _shown(
+    outcomes = _shown(
         suite.update(modes[0]) if options.update else suite.run(modes),
         word="record" if options.update else "ok",
         as_json=options.as_json,
     )
-    failed = any(not verdict.ok for verdict in verdicts)
+    failed = any(not outcome.ok for outcome in outcomes)
     raise typer.Exit(ExitStatus.FAILED if failed else ExitStatus.DONE)
 
 
@@ -104,27 +104,27 @@ def _written(folder: Path) -> frozenset[Path]:
         return frozenset()  # each round says what is wrong
 
 
-def _shown(verdicts: Iterable[CaseOutcome], *, word: str, as_json: bool) -> list[CaseOutcome]:
-    """Write each verdict as it comes, or all of them as one JSON object."""
+def _shown(outcomes: Iterable[CaseOutcome], *, word: str, as_json: bool) -> list[CaseOutcome]:
+    """Write each outcome as it comes, or all of them as one JSON object."""
     done = []
-    for verdict in verdicts:
-        done.append(verdict)
+    for outcome in outcomes:
+        done.append(outcome)
         if not as_json:
-            sign = word if verdict.ok else "FAILED"
-            write_line(f"{sign:<6} {verdict.case} ({verdict.isolation})")
-            for line in verdict.difference:
+            sign = word if outcome.ok else "FAILED"
+            write_line(f"{sign:<6} {outcome.case} ({outcome.isolation})")
+            for line in outcome.difference:
                 write_line(f"       {line}")
     if as_json:
-        write_json({"runs": [_as_json(verdict) for verdict in done]}, pretty=False)
+        write_json({"runs": [_as_json(outcome) for outcome in done]}, pretty=False)
     else:
-        write_line(f"{len(done)} runs, {sum(not verdict.ok for verdict in done)} failed")
+        write_line(f"{len(done)} runs, {sum(not outcome.ok for outcome in done)} failed")
     return done
 
 
-def _as_json(verdict: CaseOutcome) -> dict[str, Json]:
+def _as_json(outcome: CaseOutcome) -> dict[str, Json]:
     return {
-        "case": verdict.case,
-        "isolation": verdict.isolation,
-        "ok": verdict.ok,
-        "difference": list(verdict.difference),
+        "case": outcome.case,
+        "isolation": outcome.isolation,
+        "ok": outcome.ok,
+        "difference": list(outcome.difference),
     }

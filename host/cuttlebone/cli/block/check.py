@@ -57,6 +57,6 @@ def _show(path: Path, found: Examination) -> None:
     for name, value in found.facts.items():
         text = value if isinstance(value, str) else json_text(value, pretty=False)
         write_line(f"{name:<18} {text}")
-    verdict = "a host runs it" if found.usable else "a host refuses it"
+    said = "a host runs it" if found.usable else "a host refuses it"
     errors = sum(finding.severity == "error" for finding in found.findings)
-    write_line(f"{path}: {verdict}; {errors} errors, {len(found.findings) - errors} warnings")
+    write_line(f"{path}: {said}; {errors} errors, {len(found.findings) - errors} warnings")
