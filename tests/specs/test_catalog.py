@@ -102,6 +102,47 @@ def test_a_grant_that_leads_nowhere_is_reported(catalog: Catalog, tmp_path: Path
     assert "nowhere" in only_fault(catalog)
 
 
+def test_a_granted_folder_that_comes_into_being_makes_its_spec_usable(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    write_spec(tmp_path, "echo", "capabilities: {read: [./later, ./*.txt]}")
+    assert "later" in only_fault(catalog)
+
+    (tmp_path / "later").mkdir()
+    catalog.refresh()
+
+    assert catalog.get("echo").spec.name == "echo"
+
+
+def test_a_granted_folder_that_another_has_replaced_is_opened_anew(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    (tmp_path / "texts").mkdir()
+    write_spec(tmp_path, "echo", "capabilities: {read: [./texts]}")
+    catalog.refresh()
+    (tmp_path / "texts").rename(tmp_path / "old")
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "new.txt").write_text("new")
+    catalog.refresh()
+
+    catalog.get("echo").grants.open("texts/new.txt").close()
+
+
+def test_what_changes_in_a_granted_folder_loads_nothing_again(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "one.txt").write_text("1")
+    write_spec(tmp_path, "echo", "capabilities: {read: [./texts, ./one.txt]}")
+    catalog.refresh()
+    loaded = catalog.get("echo")
+    (tmp_path / "texts" / "new.txt").write_text("new")
+    (tmp_path / "one.txt").write_text("one")
+    catalog.refresh()
+
+    assert catalog.get("echo") is loaded
+
+
 def test_a_name_that_stands_twice_is_served_by_neither(catalog: Catalog, tmp_path: Path) -> None:
     first = write_spec(tmp_path, "echo")
     (tmp_path / "copy.yaml").write_text(first.read_text())

@@ -2,6 +2,7 @@
 
 from cuttlebone.files.grants import Grants
 from cuttlebone.files.handles import HandleTable, OpenedFile
+from cuttlebone.files.roots import roots_named
 from cuttlebone.files.windows import Window
 
-__all__ = ["Grants", "HandleTable", "OpenedFile", "Window"]
+__all__ = ["Grants", "HandleTable", "OpenedFile", "Window", "roots_named"]

@@ -15,9 +15,9 @@ from cuttlebone.files.opening import (
     kernel_has_openat2,
     open_by_walking,
 )
-from cuttlebone.files.paths import Components, parse_path, resolve
+from cuttlebone.files.paths import Components, parse_path
 from cuttlebone.files.refusals import denied, quoted, refusal
-from cuttlebone.files.roots import Grant, resolve_pattern
+from cuttlebone.files.roots import Grant, folder_components, resolve_pattern
 from cuttlebone.files.source import SourceFile
 
 PATTERNS_MAX: Final = 256
@@ -67,9 +67,7 @@ class Grants:
                 "go: name folders instead of single files"
             )
         chosen = opener or _best_opener(follow_symlinks=follow_symlinks)
-        # After a link, `..` leads elsewhere by the text than by the kernel, which is right here.
-        known = base.resolve() if ".." in base.parts else base.absolute()
-        folder = resolve(str(known), ())
+        folder = folder_components(base)
         with ExitStack() as opened:
             grants = [resolve_pattern(pattern, folder, opened) for pattern in patterns]
             return cls(folder, grants, chosen, opened.pop_all())

@@ -2,7 +2,8 @@
 
 import os
 import stat
-from contextlib import ExitStack
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +56,21 @@ class Grant:
     def open_below(self, relative: Components, opener: PathOpener) -> int:
         """Open what was located below the root, as an O_PATH descriptor; raise OSError."""
         return opener(self.root_fd, os.fsencode("/".join(relative) or "."))
+
+
+def folder_components(base: Path) -> Components:
+    """The folder of a spec, to which patterns are relative."""
+    # After a link, `..` leads elsewhere by the text than by the kernel, which is right here.
+    return resolve(str(base.resolve() if ".." in base.parts else base.absolute()), ())
+
+
+def roots_named(base: Path, patterns: Sequence[str]) -> Sequence[Path]:
+    """What the patterns of a spec in `base` would open, there or not; those with a fault are left out."""
+    folder, roots = folder_components(base), []
+    for pattern in patterns:
+        with suppress(UnusablePath):
+            roots.append(Path("/", *parse_pattern(pattern, folder).literal))
+    return roots
 
 
 def resolve_pattern(text: str, folder: Components, opened: ExitStack) -> Grant:

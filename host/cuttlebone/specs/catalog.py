@@ -1,5 +1,6 @@
 """The specs that a host serves, by name: loaded again on change, bad ones reported."""
 
+import stat
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from cuttlebone.errors import CallerError, OperatorError, ProblemCode
+from cuttlebone.files import roots_named
 from cuttlebone.job_options import Limits
 from cuttlebone.specs.block_registry import Admit
 from cuttlebone.specs.loading import BlockPath, LoadedSpec, files_named, load_spec, no_blocks
@@ -20,19 +22,29 @@ SpecFiles = Callable[[], Sequence[Path]]
 
 @dataclass(frozen=True, slots=True)
 class _Stamp:
-    """Tells whether a file is still the one that was read."""
+    """Tells whether a file is still the one that was read, or a root of a grant the one that is held."""
 
     path: Path
-    mtime_ns: int
-    size: int
+    root: bool
+    mark: tuple[int, ...]
+    """Empty where there is nothing."""
 
     @staticmethod
-    def of(path: Path) -> "_Stamp":
+    def of(path: Path, *, root: bool = False) -> "_Stamp":
         try:
             status = path.stat()
         except OSError:
-            return _Stamp(path, 0, -1)
-        return _Stamp(path, status.st_mtime_ns, status.st_size)
+            return _Stamp(path, root, ())
+        if not root:
+            return _Stamp(path, root, (status.st_mtime_ns, status.st_size))
+        # What is in a granted folder may change as it likes, and so may a granted file.
+        held = (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else (0,)
+        return _Stamp(path, root, held)
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing has changed."""
+        return _Stamp.of(self.path, root=self.root) == self
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +129,17 @@ class Catalog:
 
     def _current(self, path: Path) -> _Entry:
         known = self._entries.get(path)
-        if known is not None and all(_Stamp.of(stamp.path) == stamp for stamp in known.stamps):
+        if known is not None and all(stamp.holds for stamp in known.stamps):
             return known
         stamps = [_Stamp.of(path)]
         try:
             spec = read_spec(path)
             stamps.extend(
                 _Stamp.of(named) for named in files_named(spec, path.parent, self._blocks)
+            )
+            stamps.extend(
+                _Stamp.of(root, root=True)
+                for root in roots_named(path.parent, spec.capabilities.read)
             )
             loaded = load_spec(
                 spec, path, admit=self._admit, limits_max=self._limits_max, blocks=self._blocks
