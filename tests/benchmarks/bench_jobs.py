@@ -179,7 +179,7 @@ def _fill(folder: Path, count: int) -> None:
     job = Job(
         id="job", spec="echo", input=b'{"path":"a"}', limits=Limits(), labels={}, created_at=now()
     )
-    stores.jobs.accept(job, waiting_max=count).result()
+    stores.jobs.insert(job, waiting_max=count).result()
     stores.close()
     with closing(connect(folder / FILE_NAME)) as connection:
         connection.execute(_COPIES, (count - 1,))

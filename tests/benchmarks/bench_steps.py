@@ -264,4 +264,4 @@ def children(process: int) -> set[int]:
 
 if __name__ == "__main__":
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    run_benchmark("StepJournal and jobs", measure)
+    run_benchmark("Steps and jobs", measure)

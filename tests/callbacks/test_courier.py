@@ -203,7 +203,7 @@ def on_full_disk() -> tuple[Stores, FullDisk]:
 
 
 def finished_in(stores: Stores, url: str) -> None:
-    stores.jobs.accept(replace(job("a"), callback_url=url), waiting_max=9).result()
+    stores.jobs.insert(replace(job("a"), callback_url=url), waiting_max=9).result()
     finish(stores, "a")
 
 

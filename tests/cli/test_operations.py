@@ -12,7 +12,7 @@ import pytest
 
 from cuttlebone.settings import Settings
 from cuttlebone.store.sqlite import open_sqlite_stores
-from store.stores import accept, key
+from store.stores import insert, key
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "operations.md").read_text()
@@ -23,7 +23,7 @@ def test_the_backup_of_a_store_that_is_open_can_be_started_on(tmp_path: Path) ->
     backup.mkdir(mode=0o700)
     (statement,) = re.findall(r'^\$ sqlite3 "\$STATE/jobs\.sqlite" "(.+)"$', PAGE, re.MULTILINE)
     stores = open_sqlite_stores(state)
-    accept(stores, "a")
+    insert(stores, "a")
     with closing(sqlite3.connect(state / "jobs.sqlite")) as connection:
         connection.execute(statement.replace("$BACKUP", str(backup)))
     stores.close()

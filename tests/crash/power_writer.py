@@ -39,7 +39,7 @@ def run(stores: Stores, promises: int, name: str, jobs: int) -> None:
             labels={},
             created_at=now(),
         )
-        stores.jobs.accept(job, waiting_max=1_000_000).result()
+        stores.jobs.insert(job, waiting_max=1_000_000).result()
         promised("accepted", job.id)
         claimed = stores.jobs.claim()
         if claimed is None:

@@ -23,7 +23,7 @@ from cuttlebone_abi import JobStatus, Json
 from guest_scripts import echo
 from hosts import BOUND_S, ended, scripted_host, until
 from store.store_model import ENVELOPES
-from store.stores import accept, claimed, key
+from store.stores import claimed, insert, key
 
 Commands = Generator[Json | bytes, dict[str, Any], None]
 
@@ -129,7 +129,7 @@ def in_thread(act: Callable[[], object]) -> threading.Thread:
 def test_what_a_job_thread_writes_waits_for_room_and_keeps_its_order(
     stores: Stores, disk: Disk
 ) -> None:
-    accept(stores, "a", "b")
+    insert(stores, "a", "b")
     running = claimed(stores)
     disk.fill()
     while True:  # until not even the log of SQLite has room any more

@@ -21,7 +21,7 @@ from cuttlebone_abi import Completed, Failed, Json
 from execution.scripts import spin
 from guest_scripts import echo
 from hosts import ended, scripted_host, until, write_spec
-from store.stores import accept, claimed, finish, job
+from store.stores import claimed, finish, insert, job
 
 NUMBERS_ONLY = "input: {type: number}"
 TEXT = "what it may read"
@@ -201,7 +201,7 @@ def kept_by_an_older_host(state: Path) -> Job:
     """Put a job into the queue that does not say what it was accepted for."""
     stores = open_sqlite_stores(state)
     queued = replace(job("a"), input=b'"a text"')
-    stores.jobs.accept(queued, waiting_max=9).result()
+    stores.jobs.insert(queued, waiting_max=9).result()
     stores.close()
     return queued
 
@@ -248,7 +248,7 @@ class Registry:
         loaded = self._catalog.get("echo")
         queued = replace(job(name), spec_sha256=loaded.sha256)
         self.specs.hold(loaded)
-        self.stores.jobs.accept(queued, waiting_max=9, spec_document=loaded.document).result()
+        self.stores.jobs.insert(queued, waiting_max=9, spec_document=loaded.document).result()
         path.unlink()
         self._catalog.refresh()
         return queued
@@ -290,7 +290,7 @@ def test_a_document_that_is_not_kept_is_said_to_be_missing(registry: Registry) -
 def test_jobs_that_waited_at_the_start_of_a_host_are_counted(folder: Path) -> None:
     registry = Registry(folder, loaded_max=2)
     one = registry.accepted("one", 5)
-    accept(registry.stores, "no-spec")
+    insert(registry.stores, "no-spec")
     again = AcceptedSpecs(
         Catalog(list, admit=ScriptedSandbox({}).admit, limits_max=Limits()),
         registry.stores.jobs,

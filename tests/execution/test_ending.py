@@ -15,7 +15,7 @@ from cuttlebone.metrics import HostMetrics
 from cuttlebone.store.stores import Stores
 from cuttlebone_abi import Cancelled, ErrorCode, Failed
 from execution.accepted import without_specs
-from store.stores import DONE, START, Lives, accept, claimed, job, key
+from store.stores import DONE, START, Lives, claimed, insert, job, key
 
 
 class Ends:
@@ -53,7 +53,7 @@ def ends(stores: Stores) -> Ends:
 
 
 def test_a_waiting_job_that_is_cancelled_is_counted_and_told(ends: Ends) -> None:
-    accept(ends.stores, "a")
+    insert(ends.stores, "a")
     with ends.watched("a"):
         ends.ending.cancel(key("a"))
 
@@ -63,7 +63,7 @@ def test_a_waiting_job_that_is_cancelled_is_counted_and_told(ends: Ends) -> None
 
 def test_a_job_that_waited_too_long_is_counted_and_told(ends: Ends) -> None:
     late = replace(job("a"), expires_at=START)
-    ends.stores.jobs.accept(late, waiting_max=9).result()
+    ends.stores.jobs.insert(late, waiting_max=9).result()
     keeper = Housekeeper(
         ends.stores.jobs, ends.ending, ttl_s=1, clock=lambda: START + timedelta(seconds=1)
     )
@@ -76,7 +76,7 @@ def test_a_job_that_waited_too_long_is_counted_and_told(ends: Ends) -> None:
 
 def test_a_job_that_died_with_its_host_too_often_is_counted_and_told(lives: Lives) -> None:
     before = lives.begin()
-    accept(before, "a")
+    insert(before, "a")
     claimed(before)
     lives.end(before)
     ends = Ends(lives.begin())
@@ -88,7 +88,7 @@ def test_a_job_that_died_with_its_host_too_often_is_counted_and_told(lives: Live
 
 
 def test_a_job_ends_once_however_many_find_its_end(ends: Ends) -> None:
-    accept(ends.stores, "a")
+    insert(ends.stores, "a")
     waiting = ends.stores.jobs.get(key("a"))
     assert waiting is not None
     running = claimed(ends.stores)

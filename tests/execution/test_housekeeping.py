@@ -65,7 +65,7 @@ def ended(stores: Stores, name: str, *, ttl_s: int | None = None) -> Job:
         ttl_s=ttl_s,
         callback_url=f"https://a.org/{SECRET.replace(' ', '-')}",
     )
-    stores.jobs.accept(asked, waiting_max=9, idempotency_key=f"key of {name}").result()
+    stores.jobs.insert(asked, waiting_max=9, idempotency_key=f"key of {name}").result()
     running = claimed(stores)
     append(stores, running, EventKind.PROGRESS, SECRET)
     envelope = DONE.model_copy(update={"result": SECRET})
@@ -98,7 +98,7 @@ def test_a_job_is_wiped_after_that_with_all_that_belongs_to_it(stores: Stores) -
     assert not stores.outbox.of(key("a"))
     # Its key is free as well: the request is a new one.
     again = replace(job("b"), request_sha256="another")
-    assert stores.jobs.accept(again, waiting_max=9, idempotency_key="key of a").result().id == "b"
+    assert stores.jobs.insert(again, waiting_max=9, idempotency_key="key of a").result().id == "b"
 
 
 def test_a_job_may_say_itself_how_long_it_is_kept(stores: Stores) -> None:
@@ -110,13 +110,13 @@ def test_a_job_may_say_itself_how_long_it_is_kept(stores: Stores) -> None:
 
 
 def test_a_job_that_has_not_ended_is_never_wiped(stores: Stores) -> None:
-    stores.jobs.accept(replace(job("a"), ttl_s=1), waiting_max=9).result()
+    stores.jobs.insert(replace(job("a"), ttl_s=1), waiting_max=9).result()
     with kept(stores, Clock(timedelta(seconds=9 * DAY_S))):
         assert stores.jobs.get(key("a")) is not None
 
 
 def test_a_job_that_waited_longer_than_it_may_ends_as_timeout(stores: Stores) -> None:
-    stores.jobs.accept(
+    stores.jobs.insert(
         replace(job("a"), expires_at=now() + timedelta(seconds=60)), waiting_max=9
     ).result()
     with kept(stores, Clock(timedelta(seconds=0))):

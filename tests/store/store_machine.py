@@ -79,14 +79,14 @@ class StoreMachine(RuleBasedStateMachine):
         if earlier is not None and earlier.job.request_sha256 != request:
             self._refused(job, idempotency_key, ProblemCode.IDEMPOTENCY_MISMATCH)
         elif earlier is not None:
-            assert self.stores.jobs.accept(
+            assert self.stores.jobs.insert(
                 job, waiting_max=WAITING_MAX, idempotency_key=idempotency_key
             ).result().id == (earlier.job.id)
         elif len(self._in(JobStatus.QUEUED)) >= WAITING_MAX:
             self._refused(job, idempotency_key, ProblemCode.QUEUE_FULL)
         else:
             assert (
-                self.stores.jobs.accept(
+                self.stores.jobs.insert(
                     job, waiting_max=WAITING_MAX, idempotency_key=idempotency_key
                 ).result()
                 == job
@@ -315,7 +315,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _refused(self, job: Job, idempotency_key: str | None, code: ProblemCode) -> None:
         with pytest.raises(CallerError) as caught:
-            self.stores.jobs.accept(
+            self.stores.jobs.insert(
                 job, waiting_max=WAITING_MAX, idempotency_key=idempotency_key
             ).result()
         assert caught.value.code is code

@@ -51,9 +51,9 @@ def key(name: str, tenant: str = TENANT) -> JobKey:
     return JobKey(tenant, name)
 
 
-def accept(stores: Stores, *names: str) -> None:
+def insert(stores: Stores, *names: str) -> None:
     for name in names:
-        stores.jobs.accept(job(name), waiting_max=100).result()
+        stores.jobs.insert(job(name), waiting_max=100).result()
 
 
 def claimed(stores: Stores) -> Job:

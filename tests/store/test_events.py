@@ -12,10 +12,10 @@ from cuttlebone.store.stores import Stores
 from store.stores import (
     START,
     Lives,
-    accept,
     append,
     claimed,
     finish,
+    insert,
     key,
     of_tenant,
     settle,
@@ -25,7 +25,7 @@ EVERYTHING = EventFilter()
 
 
 def test_events_are_numbered_from_1_and_read_from_any_number(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     running = claimed(stores)
     for value in range(5):
         append(stores, running, EventKind.PROGRESS, value)
@@ -37,7 +37,7 @@ def test_events_are_numbered_from_1_and_read_from_any_number(stores: Stores) -> 
 
 
 def test_the_last_progress_stands_on_the_job(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     running = claimed(stores)
     append(stores, running, EventKind.PROGRESS, {"page": 1})
     append(stores, running, EventKind.TOKEN, {"text": "x"})
@@ -48,7 +48,7 @@ def test_the_last_progress_stands_on_the_job(stores: Stores) -> None:
 
 
 def test_large_events_come_in_portions_and_none_is_left_out(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     running = claimed(stores)
     for number in range(6):
         append(stores, running, EventKind.PROGRESS, [number, "x" * (300 << 10)])
@@ -65,7 +65,7 @@ def test_large_events_come_in_portions_and_none_is_left_out(stores: Stores) -> N
 
 
 def test_an_attempt_that_is_over_adds_no_events(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     running = claimed(stores)
     finish(stores, "a")
     before = len(stores.events.read(key("a"), after=0, limit=100))
@@ -76,7 +76,7 @@ def test_an_attempt_that_is_over_adds_no_events(stores: Stores) -> None:
 
 
 def test_events_of_a_kind_are_counted(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     running = claimed(stores)
     append(stores, running, EventKind.PROGRESS, 1)
     append(stores, running, EventKind.TOKEN, {"text": "x"})
@@ -85,7 +85,7 @@ def test_events_of_a_kind_are_counted(stores: Stores) -> None:
 
 
 def test_a_subscriber_is_woken_by_every_change_of_its_job_and_by_no_other(stores: Stores) -> None:
-    accept(stores, "a", "b")
+    insert(stores, "a", "b")
     ours: list[str] = []
     everybodys: list[str] = []
     with (
@@ -112,7 +112,7 @@ def fail() -> None:
 
 
 def test_a_subscriber_that_fails_stops_nobody(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     running = claimed(stores)
     with stores.events.subscribe(key("a"), fail):
         append(stores, running, EventKind.TOKEN, {"text": "x"})
@@ -136,7 +136,7 @@ def all_events(stores: Stores, wanted: EventFilter = EVERYTHING) -> list[tuple[s
 
 
 def test_the_events_of_all_jobs_are_read_in_one_order(stores: Stores) -> None:
-    accept(stores, "a", "b")
+    insert(stores, "a", "b")
     running = claimed(stores)
     append(stores, running, EventKind.TOKEN, {"text": "x"})
     finish(stores, "b")
@@ -147,10 +147,10 @@ def test_the_events_of_all_jobs_are_read_in_one_order(stores: Stores) -> None:
 
 
 def test_a_reader_of_all_events_goes_on_behind_what_it_has_seen(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     seen = stores.events.read_all(None, EVERYTHING, limit=9)
     nothing = stores.events.read_all(seen.cursor, EVERYTHING, limit=9)
-    accept(stores, "b")
+    insert(stores, "b")
     more = stores.events.read_all(seen.events[-1].cursor, EVERYTHING, limit=9)
 
     assert (nothing.events, nothing.cursor, nothing.gaps_lost) == ([], seen.cursor, False)
@@ -160,8 +160,8 @@ def test_a_reader_of_all_events_goes_on_behind_what_it_has_seen(stores: Stores) 
 
 
 def test_events_of_all_jobs_are_filtered(stores: Stores) -> None:
-    accept(stores, "a")
-    stores.jobs.accept(of_tenant("b", "red"), waiting_max=9).result()
+    insert(stores, "a")
+    stores.jobs.insert(of_tenant("b", "red"), waiting_max=9).result()
     running = claimed(stores)
     append(stores, running, EventKind.PROGRESS, 1)
 
@@ -172,22 +172,22 @@ def test_events_of_all_jobs_are_filtered(stores: Stores) -> None:
 def test_a_job_that_was_forgotten_is_a_gap_to_those_who_had_not_seen_its_end(
     stores: Stores,
 ) -> None:
-    accept(stores, "a", "b")
+    insert(stores, "a", "b")
     finish(stores, "a")
     seen = stores.events.read_all(None, EVERYTHING, limit=9).cursor
     stores.jobs.forget(key("a"))
-    accept(stores, "c")
+    insert(stores, "c")
 
     assert all_events(stores) == [("b", 1), ("a", None), ("c", 1)]
     assert [one.key.id for one in stores.events.read_all(seen, EVERYTHING, limit=9).events] == ["c"]
 
 
 def test_a_place_in_the_log_is_never_given_twice(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     finish(stores, "a")
     seen = stores.events.read_all(None, EVERYTHING, limit=9).cursor
     stores.jobs.forget(key("a"))
-    accept(stores, "b")
+    insert(stores, "b")
 
     assert [one.key.id for one in stores.events.read_all(seen, EVERYTHING, limit=9).events] == ["b"]
 
@@ -210,7 +210,7 @@ def test_forgotten_jobs_that_are_named_are_bounded_and_it_is_said(
     kind: str, tmp_path: Path
 ) -> None:
     stores = bounded(kind, tmp_path)
-    accept(stores, *"abcd")
+    insert(stores, *"abcd")
     for name in "abcd":
         finish(stores, name)
         stores.jobs.forget(key(name))
@@ -225,14 +225,14 @@ def test_forgotten_jobs_that_are_named_are_bounded_and_it_is_said(
 
 def test_a_cursor_of_a_log_that_was_put_away_begins_anew_and_says_so(lives: Lives) -> None:
     before = lives.begin()
-    accept(before, *"abc")
+    insert(before, *"abc")
     cursor = before.events.read_all(None, EVERYTHING, limit=9).cursor
     other = (
         open_sqlite_stores(lives.another_folder())
         if before.durable
         else open_memory_stores(kept_max=9)
     )
-    accept(other, "z")
+    insert(other, "z")
     page = other.events.read_all(cursor, EVERYTHING, limit=9)
     other.close()
 

@@ -14,10 +14,10 @@ from store.stores import (
     PART,
     SPENT,
     START,
-    accept,
     append,
     claimed,
     finish,
+    insert,
     job,
     key,
     of_tenant,
@@ -25,7 +25,7 @@ from store.stores import (
 
 
 def test_a_final_job_has_its_envelope_and_its_last_event(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     stores.jobs.claim()
 
     assert finish(stores, "a")
@@ -38,21 +38,21 @@ def test_a_final_job_has_its_envelope_and_its_last_event(stores: Stores) -> None
 
 
 def test_a_job_ends_once(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     stores.jobs.claim()
 
     assert [finish(stores, "a"), finish(stores, "a")] == [True, False]
 
 
 def test_an_attempt_that_is_over_cannot_end_the_job(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     stores.jobs.claim()
 
     assert not finish(stores, "a", attempt=0)
 
 
 def test_a_job_that_ends_while_queued_is_never_claimed(stores: Stores) -> None:
-    accept(stores, "a", "b")
+    insert(stores, "a", "b")
 
     assert finish(stores, "a", attempt=0)
 
@@ -62,7 +62,7 @@ def test_a_job_that_ends_while_queued_is_never_claimed(stores: Stores) -> None:
 
 
 def test_a_cancel_marks_only_what_is_not_final(stores: Stores) -> None:
-    accept(stores, "a", "b")
+    insert(stores, "a", "b")
     stores.jobs.claim()
     finish(stores, "a")
 
@@ -75,7 +75,7 @@ def test_a_cancel_marks_only_what_is_not_final(stores: Stores) -> None:
 
 
 def test_listings_are_newest_first_and_go_on_behind_the_last_one(stores: Stores) -> None:
-    accept(stores, *"abcd")
+    insert(stores, *"abcd")
 
     first = stores.jobs.find(JobFilter(limit=2))
     rest = stores.jobs.find(JobFilter(limit=9, before=first[-1].number))
@@ -84,7 +84,7 @@ def test_listings_are_newest_first_and_go_on_behind_the_last_one(stores: Stores)
 
 
 def test_a_listing_goes_on_where_it_was_though_the_last_job_is_forgotten(stores: Stores) -> None:
-    accept(stores, *"abc")
+    insert(stores, *"abc")
     claimed(stores)
     claimed(stores)
     seen = stores.jobs.find(JobFilter(limit=2))[-1]
@@ -96,7 +96,7 @@ def test_a_listing_goes_on_where_it_was_though_the_last_job_is_forgotten(stores:
 
 
 def test_what_a_tenant_stores_grows_with_its_jobs_and_goes_with_them(stores: Stores) -> None:
-    stores.jobs.accept(of_tenant("a", "x"), waiting_max=9).result()
+    stores.jobs.insert(of_tenant("a", "x"), waiting_max=9).result()
     accepted = stores.jobs.stored_bytes("x")
     append(stores, claimed(stores), EventKind.TOKEN, {"text": "x" * 1000})
     grown = stores.jobs.stored_bytes("x")
@@ -108,7 +108,7 @@ def test_what_a_tenant_stores_grows_with_its_jobs_and_goes_with_them(stores: Sto
 
 
 def test_parts_of_a_journal_count_as_stored_until_the_whole_is_there(stores: Stores) -> None:
-    stores.jobs.accept(of_tenant("a", "x"), waiting_max=9).result()
+    stores.jobs.insert(of_tenant("a", "x"), waiting_max=9).result()
     running = claimed(stores)
     before = stores.jobs.stored_bytes("x")
     stores.journal.record_part(running.fence, PART)
@@ -117,8 +117,8 @@ def test_parts_of_a_journal_count_as_stored_until_the_whole_is_there(stores: Sto
 
 
 def test_listings_are_filtered(stores: Stores) -> None:
-    accept(stores, "a", "b")
-    stores.jobs.accept(
+    insert(stores, "a", "b")
+    stores.jobs.insert(
         replace(job("c"), spec="other", labels={"team": "x"}), waiting_max=9
     ).result()
     stores.jobs.claim()
@@ -133,7 +133,7 @@ def test_listings_are_filtered(stores: Stores) -> None:
 
 
 def test_a_final_job_can_be_forgotten_with_all_that_belongs_to_it(stores: Stores) -> None:
-    stores.jobs.accept(job("a"), waiting_max=9, idempotency_key="k").result()
+    stores.jobs.insert(job("a"), waiting_max=9, idempotency_key="k").result()
     running = claimed(stores)
     stores.journal.record(running.fence, ENTRY)
     assert not stores.jobs.forget(key("a"))
@@ -143,13 +143,13 @@ def test_a_final_job_can_be_forgotten_with_all_that_belongs_to_it(stores: Stores
     assert stores.jobs.get(key("a")) is None
     assert not stores.events.read(key("a"), after=0, limit=9)
     assert not stores.journal.journal(key("a"))
-    assert stores.jobs.accept(job("b"), waiting_max=9, idempotency_key="k").result().id == "b"
+    assert stores.jobs.insert(job("b"), waiting_max=9, idempotency_key="k").result().id == "b"
 
 
 def test_jobs_are_forgotten_after_their_time_to_live(stores: Stores) -> None:
-    stores.jobs.accept(replace(job("short"), ttl_s=10), waiting_max=9).result()
-    stores.jobs.accept(job("default"), waiting_max=9).result()
-    accept(stores, "queued")
+    stores.jobs.insert(replace(job("short"), ttl_s=10), waiting_max=9).result()
+    stores.jobs.insert(job("default"), waiting_max=9).result()
+    insert(stores, "queued")
     for name in ("short", "default"):
         stores.jobs.claim()
         finish(stores, name)
@@ -165,7 +165,7 @@ def test_jobs_are_forgotten_after_their_time_to_live(stores: Stores) -> None:
 
 def test_the_memory_forgets_the_oldest_finished_jobs() -> None:
     stores = open_memory_stores(kept_max=3)
-    accept(stores, *"abcde")
+    insert(stores, *"abcde")
     for name in "abcd":
         stores.jobs.claim()
         finish(stores, name)

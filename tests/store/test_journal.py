@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from cuttlebone.store.stores import Stores
-from store.stores import ENTRY, PART, accept, claimed, finish, key
+from store.stores import ENTRY, PART, claimed, finish, insert, key
 
 
 def test_the_journal_keeps_entries_in_order(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     running = claimed(stores)
     first = replace(ENTRY, event=None, pieces=())
     second = replace(ENTRY, step=2)
@@ -18,7 +18,7 @@ def test_the_journal_keeps_entries_in_order(stores: Stores) -> None:
 
 
 def test_an_attempt_that_is_over_records_nothing(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     running = claimed(stores)
     stores.journal.record(running.fence._replace(attempt=7), ENTRY)
 
@@ -26,7 +26,7 @@ def test_an_attempt_that_is_over_records_nothing(stores: Stores) -> None:
 
 
 def test_parts_are_read_by_step_and_number_whatever_came_first(stores: Stores) -> None:
-    accept(stores, "a", "b")
+    insert(stores, "a", "b")
     running = claimed(stores)
     parts = [PART, replace(PART, number=1, result=b"{}"), replace(PART, step=2)]
     for part in reversed(parts):
@@ -37,7 +37,7 @@ def test_parts_are_read_by_step_and_number_whatever_came_first(stores: Stores) -
 
 
 def test_the_whole_entry_takes_the_place_of_its_parts_alone(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     running = claimed(stores)
     other = replace(PART, step=2)
     for part in (PART, replace(PART, number=1), other):
@@ -48,7 +48,7 @@ def test_the_whole_entry_takes_the_place_of_its_parts_alone(stores: Stores) -> N
 
 
 def test_an_attempt_that_is_over_neither_records_parts_nor_takes_any(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     running = claimed(stores)
     stores.journal.record_part(running.fence, PART)
     late = running.fence._replace(attempt=7)
@@ -59,7 +59,7 @@ def test_an_attempt_that_is_over_neither_records_parts_nor_takes_any(stores: Sto
 
 
 def test_parts_are_there_for_the_next_attempt_and_not_after_the_end(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     running = claimed(stores)
     stores.journal.record_part(running.fence, PART)
     stores.jobs.release(running.fence)

@@ -8,11 +8,11 @@ from cuttlebone.job.job import Job
 from cuttlebone.store.leases import LEASE_S, RENEW_EVERY_S
 from cuttlebone.store.stores import Stores
 from cuttlebone_abi import JobStatus
-from store.stores import DONE, ENTRY, PART, Lives, accept, claimed, key, settle
+from store.stores import DONE, ENTRY, PART, Lives, claimed, insert, key, settle
 
 
 def running_in(stores: Stores, name: str) -> Job:
-    accept(stores, name)
+    insert(stores, name)
     return claimed(stores)
 
 

@@ -17,7 +17,7 @@ HOUR = timedelta(hours=1)
 
 
 def ended(stores: Stores, name: str) -> Delivery:
-    stores.jobs.accept(replace(job(name), callback_url=URL), waiting_max=100).result()
+    stores.jobs.insert(replace(job(name), callback_url=URL), waiting_max=100).result()
     finish(stores, name)
     (delivery,) = stores.outbox.of(key(name))
     return delivery
@@ -29,7 +29,7 @@ def attempt(number: int, reason: str = "") -> Attempt:
 
 
 def test_a_job_with_a_callback_has_a_delivery_once_it_has_ended(stores: Stores) -> None:
-    stores.jobs.accept(replace(job("a"), callback_url=URL), waiting_max=9).result()
+    stores.jobs.insert(replace(job("a"), callback_url=URL), waiting_max=9).result()
     assert stores.outbox.of(key("a")) in ([], ())
     finish(stores, "a")
     (delivery,) = stores.outbox.of(key("a"))
@@ -40,7 +40,7 @@ def test_a_job_with_a_callback_has_a_delivery_once_it_has_ended(stores: Stores) 
 
 
 def test_a_job_without_a_callback_has_none(stores: Stores) -> None:
-    stores.jobs.accept(job("a"), waiting_max=9).result()
+    stores.jobs.insert(job("a"), waiting_max=9).result()
     finish(stores, "a")
     assert not stores.outbox.of(key("a"))
     assert not stores.outbox.due(Topic.CALLBACK, now(), limit=9)

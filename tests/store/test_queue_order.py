@@ -13,21 +13,21 @@ from cuttlebone.job_options import Priority
 from cuttlebone.store.sqlite import open_sqlite_stores
 from cuttlebone.store.stores import Stores
 from cuttlebone_abi import JobStatus
-from store.stores import ENTRY, START, accept, append, claimed, finish, job, key, of_tenant
+from store.stores import ENTRY, START, append, claimed, finish, insert, job, key, of_tenant
 
 
 def test_an_accepted_job_is_there_as_it_was_given(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
 
     assert stores.jobs.get(key("a")) == job("a")
     assert stores.jobs.get(key("b")) is None
 
 
 def test_a_full_queue_accepts_nothing(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
 
     with pytest.raises(CallerError) as caught:
-        stores.jobs.accept(job("b"), waiting_max=1).result()
+        stores.jobs.insert(job("b"), waiting_max=1).result()
 
     assert caught.value.code is ProblemCode.QUEUE_FULL
     assert (stores.jobs.get(key("b")), stores.jobs.waiting()) == (None, 1)
@@ -39,7 +39,7 @@ def test_an_interactive_job_goes_before_batch_jobs_but_not_before_old_ones(
     old = replace(job("old"), created_at=START - timedelta(seconds=PRIORITY_LEAD_S + 1))
     urgent = replace(job("urgent"), priority=Priority.INTERACTIVE)
     for one in (old, job("batch"), urgent):
-        stores.jobs.accept(one, waiting_max=9).result()
+        stores.jobs.insert(one, waiting_max=9).result()
 
     assert [claimed(stores).id for _ in range(3)] == ["old", "urgent", "batch"]
 
@@ -49,14 +49,14 @@ def test_a_wall_clock_that_is_set_back_lets_no_job_go_before_those_that_wait(
 ) -> None:
     back = replace(job("back"), created_at=START - timedelta(days=1))
     for one in (job("first"), back, job("last")):
-        stores.jobs.accept(one, waiting_max=9).result()
+        stores.jobs.insert(one, waiting_max=9).result()
 
     assert [claimed(stores).id for _ in range(3)] == ["first", "back", "last"]
 
 
 def test_the_clock_of_acceptance_goes_on_where_an_earlier_life_left_it(tmp_path: Path) -> None:
     before = open_sqlite_stores(tmp_path)
-    accept(before, "first")
+    insert(before, "first")
     claimed(before)
     finish(before, "first")
     before.jobs.forget(key("first"))
@@ -65,7 +65,7 @@ def test_the_clock_of_acceptance_goes_on_where_an_earlier_life_left_it(tmp_path:
     back = replace(job("back"), created_at=START - timedelta(days=1))
     urgent = replace(job("urgent"), created_at=START, priority=Priority.INTERACTIVE)
     for one in (back, urgent):
-        after.jobs.accept(one, waiting_max=9).result()
+        after.jobs.insert(one, waiting_max=9).result()
     line = [claimed(after).id for _ in range(2)]
     after.close()
 
@@ -73,8 +73,8 @@ def test_the_clock_of_acceptance_goes_on_where_an_earlier_life_left_it(tmp_path:
 
 
 def test_tenants_may_use_the_same_id(stores: Stores) -> None:
-    accept(stores, "a")
-    stores.jobs.accept(of_tenant("a", "other"), waiting_max=9).result()
+    insert(stores, "a")
+    stores.jobs.insert(of_tenant("a", "other"), waiting_max=9).result()
     finish(stores, "a")
 
     assert stores.jobs.position(key("a", "other")) == 0
@@ -93,45 +93,45 @@ def test_tenants_may_use_the_same_id(stores: Stores) -> None:
 
 
 def test_the_same_request_with_the_same_key_is_the_same_job(stores: Stores) -> None:
-    first = stores.jobs.accept(job("a"), waiting_max=9, idempotency_key="k").result()
+    first = stores.jobs.insert(job("a"), waiting_max=9, idempotency_key="k").result()
     again = replace(job("b"), request_sha256=first.request_sha256)
 
-    assert stores.jobs.accept(again, waiting_max=9, idempotency_key="k").result().id == "a"
+    assert stores.jobs.insert(again, waiting_max=9, idempotency_key="k").result().id == "a"
     assert stores.jobs.get(key("b")) is None
 
 
 def test_another_request_with_the_same_key_is_refused(stores: Stores) -> None:
-    stores.jobs.accept(job("a"), waiting_max=9, idempotency_key="k").result()
+    stores.jobs.insert(job("a"), waiting_max=9, idempotency_key="k").result()
 
     with pytest.raises(CallerError) as caught:
-        stores.jobs.accept(job("b"), waiting_max=9, idempotency_key="k").result()
+        stores.jobs.insert(job("b"), waiting_max=9, idempotency_key="k").result()
     assert caught.value.code is ProblemCode.IDEMPOTENCY_MISMATCH
 
 
 def test_tenants_do_not_share_keys(stores: Stores) -> None:
-    stores.jobs.accept(job("a"), waiting_max=9, idempotency_key="k").result()
+    stores.jobs.insert(job("a"), waiting_max=9, idempotency_key="k").result()
     other = replace(job("b"), tenant="other")
 
-    assert stores.jobs.accept(other, waiting_max=9, idempotency_key="k").result().id == "b"
+    assert stores.jobs.insert(other, waiting_max=9, idempotency_key="k").result().id == "b"
 
 
 def test_the_same_request_with_the_same_id_is_the_same_job(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
     claimed(stores)
 
-    assert stores.jobs.accept(job("a"), waiting_max=9).result().status is JobStatus.RUNNING
+    assert stores.jobs.insert(job("a"), waiting_max=9).result().status is JobStatus.RUNNING
 
 
 def test_another_request_with_the_same_id_is_refused(stores: Stores) -> None:
-    accept(stores, "a")
+    insert(stores, "a")
 
     with pytest.raises(CallerError) as caught:
-        stores.jobs.accept(replace(job("a"), request_sha256="other"), waiting_max=9).result()
+        stores.jobs.insert(replace(job("a"), request_sha256="other"), waiting_max=9).result()
     assert caught.value.code is ProblemCode.JOB_EXISTS
 
 
 def test_the_oldest_job_is_claimed_first(stores: Stores) -> None:
-    accept(stores, "a", "b")
+    insert(stores, "a", "b")
 
     first, second, third = stores.jobs.claim(), stores.jobs.claim(), stores.jobs.claim()
 
@@ -143,18 +143,18 @@ def test_the_oldest_job_is_claimed_first(stores: Stores) -> None:
 
 
 def test_a_queued_job_knows_its_place(stores: Stores) -> None:
-    accept(stores, "a", "b", "c")
+    insert(stores, "a", "b", "c")
     stores.jobs.claim()
 
     assert [stores.jobs.position(key(name)) for name in "abc"] == [None, 0, 1]
 
 
 def test_a_tenant_has_only_its_share_of_the_queue(stores: Stores) -> None:
-    stores.jobs.accept(of_tenant("a", "x"), waiting_max=9, tenant_waiting_max=1).result()
+    stores.jobs.insert(of_tenant("a", "x"), waiting_max=9, tenant_waiting_max=1).result()
 
     with pytest.raises(CallerError) as caught:
-        stores.jobs.accept(of_tenant("b", "x"), waiting_max=9, tenant_waiting_max=1).result()
-    stores.jobs.accept(of_tenant("c", "y"), waiting_max=9, tenant_waiting_max=1).result()
+        stores.jobs.insert(of_tenant("b", "x"), waiting_max=9, tenant_waiting_max=1).result()
+    stores.jobs.insert(of_tenant("c", "y"), waiting_max=9, tenant_waiting_max=1).result()
 
     assert caught.value.code is ProblemCode.QUOTA_EXCEEDED
     assert caught.value.retry_after_s
@@ -163,7 +163,7 @@ def test_a_tenant_has_only_its_share_of_the_queue(stores: Stores) -> None:
 
 def test_a_tenant_with_enough_jobs_running_is_passed_over(stores: Stores) -> None:
     for one in (of_tenant("a", "x"), of_tenant("b", "x"), of_tenant("c", "y")):
-        stores.jobs.accept(one, waiting_max=9).result()
+        stores.jobs.insert(one, waiting_max=9).result()
 
     claimed_ids = [
         one and one.id for one in (stores.jobs.claim(tenant_running_max=1) for _ in range(3))
@@ -177,7 +177,7 @@ def test_a_tenant_with_enough_jobs_running_is_passed_over(stores: Stores) -> Non
 
 
 def test_a_released_job_goes_back_to_its_place_in_the_queue(stores: Stores) -> None:
-    accept(stores, "a", "b")
+    insert(stores, "a", "b")
     running = claimed(stores)
     stores.jobs.release(running.fence)
 
@@ -187,10 +187,10 @@ def test_a_released_job_goes_back_to_its_place_in_the_queue(stores: Stores) -> N
 
 
 def test_queued_jobs_that_waited_too_long_are_found(stores: Stores) -> None:
-    stores.jobs.accept(replace(job("a"), expires_at=START), waiting_max=9).result()
-    stores.jobs.accept(
+    stores.jobs.insert(replace(job("a"), expires_at=START), waiting_max=9).result()
+    stores.jobs.insert(
         replace(job("b"), expires_at=START + timedelta(days=1)), waiting_max=9
     ).result()
-    accept(stores, "c")
+    insert(stores, "c")
 
     assert [one.key for one in stores.jobs.expired(START)] == [key("a")]

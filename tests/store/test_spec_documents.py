@@ -14,13 +14,13 @@ def of_spec(name: str, sha256: str = SHA256) -> Job:
     return replace(job(name), block_sha256="b" * 64, spec_sha256=sha256)
 
 
-def accept(stores: Stores, *jobs: Job) -> None:
+def insert(stores: Stores, *jobs: Job) -> None:
     for one in jobs:
-        stores.jobs.accept(one, waiting_max=9, spec_document=DOCUMENT).result()
+        stores.jobs.insert(one, waiting_max=9, spec_document=DOCUMENT).result()
 
 
 def test_a_job_keeps_the_digests_of_what_it_was_accepted_for(stores: Stores) -> None:
-    accept(stores, of_spec("a"))
+    insert(stores, of_spec("a"))
     kept = stores.jobs.get(key("a"))
 
     assert kept is not None
@@ -29,7 +29,7 @@ def test_a_job_keeps_the_digests_of_what_it_was_accepted_for(stores: Stores) -> 
 
 
 def test_a_document_is_kept_until_the_last_job_that_names_it_is_wiped(stores: Stores) -> None:
-    accept(stores, of_spec("a"), of_spec("b"))
+    insert(stores, of_spec("a"), of_spec("b"))
     for name in ("a", "b"):
         claimed(stores)
         finish(stores, name)
@@ -41,7 +41,7 @@ def test_a_document_is_kept_until_the_last_job_that_names_it_is_wiped(stores: St
 
 
 def test_a_request_that_is_repeated_names_nothing_twice(stores: Stores) -> None:
-    accept(stores, of_spec("a"), of_spec("a"))
+    insert(stores, of_spec("a"), of_spec("a"))
     claimed(stores)
     finish(stores, "a")
 
@@ -50,8 +50,8 @@ def test_a_request_that_is_repeated_names_nothing_twice(stores: Stores) -> None:
 
 
 def test_jobs_that_have_not_ended_are_counted_by_their_spec(stores: Stores) -> None:
-    accept(stores, of_spec("a"), of_spec("b"), of_spec("c", "e" * 64), of_spec("d"))
-    stores.jobs.accept(job("old"), waiting_max=9).result()
+    insert(stores, of_spec("a"), of_spec("b"), of_spec("c", "e" * 64), of_spec("d"))
+    stores.jobs.insert(job("old"), waiting_max=9).result()
     claimed(stores)
     finish(stores, "a")
     claimed(stores)

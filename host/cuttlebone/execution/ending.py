@@ -52,21 +52,26 @@ class JobEnding:
 
         Raises StoreUnavailable as `JobStore.finish` does.
         """
-        if not self._jobs.finish(job.fence, envelope=envelope, accounting=accounting):
+        if not self._finished(job, envelope, accounting):
             return False
-        self._specs.release(job.spec_sha256)
-        self._count(job, envelope, accounting)
-        _tell(job, envelope)
+        if accounting is None or job.started_at is None:
+            self._metrics.job_ended(job.spec, envelope.status)
+            return True
+        self._metrics.job_ended(
+            job.spec,
+            envelope.status,
+            queued_s=accounting.queue_ms / 1000,
+            running_s=(now() - job.started_at).total_seconds(),
+            guest_s=accounting.guest_ms / 1000,
+        )
         return True
 
     def end_waiting(self, job: Job | JobStatusRow, cause: JobError) -> bool:
         """End a job that waits; False, and nothing done, if it was started meanwhile."""
         envelope = stopped(cause, NO_USAGE)
-        if not self._jobs.finish(job.fence, envelope=envelope, accounting=None):
+        if not self._finished(job, envelope, None):
             return False
-        self._specs.release(job.spec_sha256)
         self._metrics.job_ended(job.spec, envelope.status)
-        _tell(job, envelope)
         return True
 
     def cancel(self, key: JobKey) -> None:
@@ -78,19 +83,12 @@ class JobEnding:
             self.end_waiting(job, CANCELLED)
         self._running.stop(key, CANCELLED)
 
-    def _count(self, job: Job, envelope: Envelope, accounting: Accounting | None) -> None:
-        if accounting is None or job.started_at is None:
-            self._metrics.job_ended(job.spec, envelope.status)
-            return
-        self._metrics.job_ended(
-            job.spec,
-            envelope.status,
-            queued_s=accounting.queue_ms / 1000,
-            running_s=(now() - job.started_at).total_seconds(),
-            guest_s=accounting.guest_ms / 1000,
-        )
-
-
-def _tell(job: Job | JobStatusRow, envelope: Envelope) -> None:
-    tenant, job_id = job.key
-    _log.info("job ended", job=job_id, tenant=tenant, spec=job.spec, status=envelope.status)
+    def _finished(
+        self, job: Job | JobStatusRow, envelope: Envelope, accounting: Accounting | None
+    ) -> bool:
+        if not self._jobs.finish(job.fence, envelope=envelope, accounting=accounting):
+            return False
+        self._specs.release(job.spec_sha256)
+        tenant, job_id = job.key
+        _log.info("job ended", job=job_id, tenant=tenant, spec=job.spec, status=envelope.status)
+        return True

@@ -12,8 +12,8 @@ class JobQueue:
     """Hands queued jobs to job threads, in the order in which the store has them.
 
     Any thread may use it. The store is never called under the lock, so that submitters share its
-    commits. Invariants: `_puts` grows with every job that may have been accepted, so a thread that
-    found nothing knows whether something has come since; after `close` nothing is accepted or taken.
+    commits. Invariants: `_enqueued` grows with every job that may be in the store since, so a thread that
+    found nothing knows whether something has come since; after `close` nothing is enqueued or taken.
     """
 
     def __init__(
@@ -23,8 +23,8 @@ class JobQueue:
         self._waiting_max = waiting_max
         self._tenant_running_max = tenant_running_max
         self._changed = threading.Condition()
-        self._puts = 0
-        self._accepting = 0
+        self._enqueued = 0
+        self._inserting = 0
         self._closed = False
 
     def enqueue(
@@ -37,7 +37,7 @@ class JobQueue:
     ) -> Future[Job]:
         """Put a job into the queue soon: the future gives it, or the one that the same request made before.
 
-        It may raise as that of `JobStore.accept` does. Raises CallerError `stopping` once the
+        It may raise as that of `JobStore.insert` does. Raises CallerError `stopping` once the
         queue is closed.
         """
         with self._changed:
@@ -47,9 +47,9 @@ class JobQueue:
                     "this host is stopping; submit again when it is back",
                     retry_after_s=RETRY_LATER_S,
                 )
-            self._accepting += 1
+            self._inserting += 1
         try:
-            accepted = self._jobs.accept(
+            inserted = self._jobs.insert(
                 job,
                 waiting_max=self._waiting_max,
                 tenant_waiting_max=tenant_waiting_max,
@@ -59,14 +59,14 @@ class JobQueue:
         except BaseException:
             self._settled()
             raise
-        accepted.add_done_callback(lambda _: self._settled())
-        return accepted
+        inserted.add_done_callback(lambda _: self._settled())
+        return inserted
 
     def _settled(self) -> None:
         """A job that was on its way may be there now."""
         with self._changed:
-            self._accepting -= 1
-            self._puts += 1
+            self._inserting -= 1
+            self._enqueued += 1
             self._changed.notify_all()
 
     def take(self) -> Job | None:
@@ -75,7 +75,7 @@ class JobQueue:
             with self._changed:
                 if self._closed:
                     return None
-                seen = self._puts
+                seen = self._enqueued
             # Whom the bound of a tenant passes over needs no waking: the thread that ends a job of
             # that tenant comes here next.
             job = self._jobs.claim(tenant_running_max=self._tenant_running_max)
@@ -84,12 +84,12 @@ class JobQueue:
             self._wait_for_more_than(seen)
 
     def close(self) -> None:
-        """Accept nothing more, let every waiting thread go, wait until what was begun is accepted."""
+        """Accept nothing more, let every waiting thread go, wait until what was begun is in the store."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self._accepting == 0)
+            self._changed.wait_for(lambda: self._inserting == 0)
 
     def _wait_for_more_than(self, seen: int) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: self._puts != seen or self._closed)
+            self._changed.wait_for(lambda: self._enqueued != seen or self._closed)

@@ -84,7 +84,7 @@ class StepParts:
 
 
 class Recorder:
-    """Owner: the job thread. StepJournal are asked for in order, each once: `recall`, then `keep`.
+    """Owner: the job thread. Steps are asked for in order, each once: `recall`, then `keep`.
 
     Invariants: a generation whose entry or part is kept is never paid again, whatever happens to the host;
     the journal has every step that was answered, without a gap.

@@ -144,8 +144,10 @@ class JobService:
         running_max = self._tenant_running_max
         if running_max is not None and self._stores.jobs.running(job.tenant) >= running_max:
             return "the end of another job of its tenant (`tenant_jobs_running_max`)"
-        loaded = self._catalog.specs().get(job.spec)
-        role = None if loaded is None else loaded.spec.model
+        served = self._catalog.specs().get(job.spec)
+        # Another version than the job was accepted for may name another model, so none is named then.
+        same = served is not None and job.spec_sha256 in {None, served.sha256}
+        role = served.spec.model if served is not None and same else None
         for model in model_statuses(self._endpoints):
             if model.role == role and model.state is not Phase.READY:
                 return f"a free job thread, and the model `{role}`, which is {model.state}"

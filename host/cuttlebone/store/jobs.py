@@ -16,13 +16,13 @@ class JobStore(Protocol):
     envelope is there before anybody can see a final status; the last event of a final job is its
     result; a job is run by at most one owner. What a call returns is as durable as the store can make it.
 
-    While the store cannot be written, `accept`, `request_cancel`, `renew` and `forget` raise
+    While the store cannot be written, `insert`, `request_cancel`, `renew` and `forget` raise
     StoreUnavailable and keep nothing; what job threads write is tried again until it is written
     or, after `hurry` of the stores, raises StoreUnavailable as well: the next start finds the job
     still running.
     """
 
-    def accept(
+    def insert(
         self,
         job: Job,
         *,

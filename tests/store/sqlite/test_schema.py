@@ -10,7 +10,7 @@ from cuttlebone.store.sqlite.migrations import MIGRATIONS
 from cuttlebone.store.sqlite.reading import FILE_NAME
 from cuttlebone.store.sqlite.rows import COLUMNS, row_of
 from cuttlebone.store.sqlite.schema import SCHEMA_VERSION, connect
-from store.stores import PART, accept, claimed, job, key
+from store.stores import PART, claimed, insert, job, key
 
 
 def write_version(folder: Path, version: int) -> None:
@@ -43,7 +43,7 @@ def test_a_file_of_an_earlier_version_is_brought_to_this_one(tmp_path: Path, ver
 
 def test_a_file_of_a_later_version_is_refused_and_left_alone(tmp_path: Path) -> None:
     stores = open_sqlite_stores(tmp_path)
-    accept(stores, "a")
+    insert(stores, "a")
     stores.close()
     connection = connect(tmp_path / FILE_NAME)
     connection.execute(f"pragma user_version = {SCHEMA_VERSION + 1}")

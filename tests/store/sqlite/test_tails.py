@@ -13,7 +13,7 @@ from cuttlebone.store.sqlite.database import Database
 from cuttlebone.store.sqlite.tails import TAIL_BYTES_MAX, TAIL_EVENTS_MAX, EventTails
 from cuttlebone.store.sqlite.writer import Transaction
 from cuttlebone.store.stores import Stores
-from store.stores import BOUND_S, START, accept, append, claimed, finish, key, settle
+from store.stores import BOUND_S, START, append, claimed, finish, insert, key, settle
 
 A = key("a")
 
@@ -103,7 +103,7 @@ def stores(database: Database) -> Stores:
 
 
 def running(stores: Stores) -> Job:
-    accept(stores, "a")
+    insert(stores, "a")
     return claimed(stores)
 
 

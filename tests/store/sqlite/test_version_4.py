@@ -99,13 +99,13 @@ def test_what_ran_is_taken_over_and_goes_on_in_its_place(stores: Stores) -> None
 
 def test_an_idempotency_key_finds_its_job(stores: Stores) -> None:
     again = replace(job("new"), request_sha256="request of completed")
-    found = stores.jobs.accept(again, waiting_max=9, idempotency_key="nightly").result()
+    found = stores.jobs.insert(again, waiting_max=9, idempotency_key="nightly").result()
     assert found.key == key("completed")
 
 
 def test_new_jobs_go_behind_those_that_wait_and_ids_belong_to_tenants(stores: Stores) -> None:
     theirs = replace(job("queued"), tenant="blue")
-    assert stores.jobs.accept(theirs, waiting_max=9).result() == theirs
+    assert stores.jobs.insert(theirs, waiting_max=9).result() == theirs
     assert stores.jobs.position(theirs.key) == 2
 
 

@@ -13,7 +13,7 @@ from cuttlebone.job.delivery import Delivery, DeliveryState
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Accounting, Fence, Job, JobFilter, JobKey, JobStatusRow
 from cuttlebone.store.leases import lease_end, may_take
-from cuttlebone.store.memory.accepting import accept
+from cuttlebone.store.memory.insertion import insert
 from cuttlebone.store.memory.state import QUEUED, KeptJob, MemoryState, queued_again
 from cuttlebone.store.outbox import topics_of
 from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
@@ -29,7 +29,7 @@ class MemoryJobs:
 
     # --- the way of a job -------------------------------------------------------------------
 
-    def accept(
+    def insert(
         self,
         job: Job,
         *,
@@ -39,16 +39,16 @@ class MemoryJobs:
         spec_document: bytes | None = None,
     ) -> Future[Job]:
         """Keep a queued job and give it, or the one that the same request made before."""
-        accepted: Future[Job] = Future()
+        inserted: Future[Job] = Future()
         try:
-            kept = accept(
+            kept = insert(
                 self._state, job, waiting_max, tenant_waiting_max, idempotency_key, spec_document
             )
         except CallerError as error:
-            accepted.set_exception(error)
+            inserted.set_exception(error)
         else:
-            accepted.set_result(kept)
-        return accepted
+            inserted.set_result(kept)
+        return inserted
 
     def claim(self, *, tenant_running_max: int | None = None) -> Job | None:
         """Move the queued job that is first in line to running, as its next attempt, with a lease."""

@@ -9,8 +9,8 @@ from cuttlebone.job.job import Accounting, Fence, Job, JobFilter, JobKey, JobSta
 from cuttlebone.store.events import GAPS_KEPT_MAX
 from cuttlebone.store.moments import microseconds
 from cuttlebone.store.sqlite import changes
-from cuttlebone.store.sqlite.accepting import accept
 from cuttlebone.store.sqlite.database import Database
+from cuttlebone.store.sqlite.insertion import insert
 from cuttlebone.store.sqlite.reading import (
     COUNT,
     STORED_BYTES,
@@ -35,7 +35,7 @@ class SqliteJobs:
         self._database = database
         self._gaps_kept_max = gaps_kept_max
 
-    def accept(
+    def insert(
         self,
         job: Job,
         *,
@@ -47,7 +47,7 @@ class SqliteJobs:
         """Keep a queued job and give it, or the one that the same request made before."""
         row = row_of(job)  # here, not in the thread that everybody waits for
         return self._database.begin(
-            lambda transaction: accept(
+            lambda transaction: insert(
                 transaction,
                 job,
                 row,

@@ -20,7 +20,7 @@ from cuttlebone.store.sqlite.rows import COLUMNS, job_of
 from cuttlebone.store.sqlite.writer import Transaction
 from cuttlebone_abi import JobStatus, dump_json
 
-_ACCEPT: Final = (
+_INSERT: Final = (
     f"insert into jobs (rank, {', '.join(COLUMNS)}) "  # noqa: S608  # names of our own
     f"values (:rank, {', '.join(f':{name}' for name in COLUMNS)})"
 )
@@ -33,7 +33,7 @@ select count(*) from (select 1 from jobs where status = 'queued' and tenant = ? 
 """
 
 
-def accept(
+def insert(
     transaction: Transaction,
     job: Job,
     row: Mapping[str, Any],
@@ -57,7 +57,7 @@ def accept(
     if spec_document is not None:
         connection.execute(_KEEP_SPEC, (job.spec_sha256, spec_document))
     rank = rank_us(_next_accepted_us(transaction, job.created_at), job.priority)
-    number = connection.execute(_ACCEPT, {**row, "rank": rank}).lastrowid
+    number = connection.execute(_INSERT, {**row, "rank": rank}).lastrowid
     if number is None:
         raise AssertionError("a row that was inserted has a number")
     if idempotency_key is not None:

@@ -15,7 +15,7 @@ from cuttlebone.store.acceptance import (
 from cuttlebone.store.memory.state import QUEUED, KeptJob, MemoryState
 
 
-def accept(
+def insert(
     state: MemoryState,
     job: Job,
     waiting_max: int,
