@@ -24,9 +24,8 @@ _INSERT: Final = (
     f"insert into jobs (rank, {', '.join(COLUMNS)}) "  # noqa: S608  # names of our own
     f"values (:rank, {', '.join(f':{name}' for name in COLUMNS)})"
 )
-_KEEP_SPEC: Final = """
-insert into spec_versions (sha256, document) values (?, ?) on conflict do nothing
-"""
+_KEEP_SPEC: Final = "insert into spec_versions (sha256) values (?) on conflict do nothing"
+_KEEP_DOCUMENT: Final = "insert into spec_documents (sha256, document) values (?, ?)"
 # Counts no further than it has to: a tenant may have 100 000 jobs waiting.
 _TENANT_WAITING: Final = """
 select count(*) from (select 1 from jobs where status = 'queued' and tenant = ? limit ?)
@@ -54,8 +53,8 @@ def insert(
         counted = connection.execute(_TENANT_WAITING, (job.tenant, tenant_waiting_max))
         if counted.fetchone()[0] >= tenant_waiting_max:
             raise tenant_queue_full(tenant_waiting_max)
-    if spec_document is not None:
-        connection.execute(_KEEP_SPEC, (job.spec_sha256, spec_document))
+    if spec_document is not None and connection.execute(_KEEP_SPEC, (job.spec_sha256,)).rowcount:
+        connection.execute(_KEEP_DOCUMENT, (job.spec_sha256, spec_document))
     rank = rank_us(_next_accepted_us(transaction, job.created_at), job.priority)
     number = connection.execute(_INSERT, {**row, "rank": rank}).lastrowid
     if number is None:

@@ -161,7 +161,7 @@ class SqliteJobs:
         """The document of a spec that jobs were accepted for; None if no job names it."""
         with self._database.reader() as reader:
             row = reader.execute(
-                "select document from spec_versions where sha256 = ?", (sha256,)
+                "select document from spec_documents where sha256 = ?", (sha256,)
             ).fetchone()
         return None if row is None else row["document"]
 

@@ -76,11 +76,15 @@ insert into meta values ('accepted_us', (select coalesce(max(created_us), 0) fro
 
 _SPEC_VERSIONS: Final = """
 -- What jobs were accepted for: each spec as it took effect, once, until the last job that names it
--- is wiped. `jobs` counts those that do, so that to wipe one costs no look at the others.
+-- is wiped. `jobs` counts those that do, so that to wipe one costs no look at the others. The
+-- documents stand apart: to count would mean to read a whole one with each job.
 create table spec_versions (
     sha256 text primary key,
-    document blob not null,
     jobs integer not null default 0
+) strict, without rowid;
+create table spec_documents (
+    sha256 text primary key references spec_versions (sha256) on delete cascade,
+    document blob not null
 ) strict;
 create trigger jobs_naming_spec after insert on jobs when new.spec_sha256 is not null begin
     update spec_versions set jobs = jobs + 1 where sha256 = new.spec_sha256;
