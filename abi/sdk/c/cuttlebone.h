@@ -201,7 +201,7 @@ typedef struct cf_infer_request {
     size_t stop_count;
     cf_json json_schema; /* the output has to fit it */
     cf_str grammar;      /* or this grammar */
-    const uint32_t *images; /* handles */
+    const uint32_t *images; /* handles; a host may refuse them as `unsupported` */
     size_t images_count;
 } cf_infer_request;
 
@@ -224,8 +224,8 @@ cf_command cf_done(cf_json result);                                      /* ends
 cf_command cf_fail(cf_str code, cf_str message);                         /* ends the job */
 /* The same command, but if it cannot be carried out the block gets a CF_ERROR event instead of
  * the job ending. For every command but done and fail. */
-cf_command cf_try(cf_command command);
-/* A command that this header has no function for, as JSON. */
+cf_command cf_or_error(cf_command command);
+/* A command that this header has no function for, as JSON. A host may refuse it as `unsupported`. */
 cf_command cf_command_of(cf_json command);
 
 /* ---- Events ----------------------------------------------------------------------------- */
@@ -1101,7 +1101,7 @@ cf_command cf_fail(cf_str code, cf_str message) {
     return cf_end_command(command);
 }
 
-cf_command cf_try(cf_command command) {
+cf_command cf_or_error(cf_command command) {
     command.json.len--; /* the closing brace */
     cf_text_field(&command.json, "on_error", CF("event"));
     return cf_end_command(command);

@@ -126,7 +126,7 @@ pub const Infer = struct {
     json_schema: ?Value = null,
     /// The output has to fit it.
     grammar: ?[]const u8 = null,
-    /// Handles.
+    /// Handles. A host may refuse them as `unsupported`.
     images: ?[]const u32 = null,
 };
 
@@ -195,37 +195,37 @@ pub fn countMessageTokens(messages: []const Message) Command {
     return command("count_tokens", .{ .messages = messages });
 }
 
-/// Read the text of a document. Answered by page_texted.
+/// Read the text of a document. Answered by page_texted. A host may refuse it as `unsupported`.
 pub fn documentText(handle: u32) Command {
     return command("document_text", .{ .handle = handle });
 }
 
-/// Read the text of a page, counted from 0. Answered by page_texted.
+/// Read the text of a page, counted from 0. Answered by page_texted. A host may refuse it as `unsupported`.
 pub fn pageText(handle: u32, page: u32) Command {
     return command("page_text", .{ .handle = handle, .page = page });
 }
 
-/// The same, where a page without text is no error. Answered by page_text_attempted.
+/// The same, where a page without text is no error. Answered by page_text_attempted. A host may refuse it as `unsupported`.
 pub fn pageTextOpt(handle: u32, page: u32) Command {
     return command("page_text_opt", .{ .handle = handle, .page = page });
 }
 
-/// Draw a page, counted from 0. Answered by page_imaged.
+/// Draw a page, counted from 0. Answered by page_imaged. A host may refuse it as `unsupported`.
 pub fn pageImage(handle: u32, page: u32) Command {
     return command("page_image", .{ .handle = handle, .page = page });
 }
 
-/// Change an image into another. Answered by page_imaged.
+/// Change an image into another. Answered by page_imaged. A host may refuse it as `unsupported`.
 pub fn imageOp(handle: u32, op: ImageOp) Command {
     return command("image_op", .{ .handle = handle, .op = op });
 }
 
-/// Make a vector of each text. Answered by embedded.
+/// Make a vector of each text. Answered by embedded. A host may refuse it as `unsupported`.
 pub fn embed(texts: []const []const u8) Command {
     return command("embed", .{ .texts = texts });
 }
 
-/// Fetch a URL. Answered by opened.
+/// Fetch a URL. Answered by opened. A host may refuse it as `unsupported`.
 pub fn fetch(url: []const u8) Command {
     return command("fetch", .{ .url = url });
 }

@@ -60,7 +60,7 @@ static cf_command next_file(void) {
     cf_append(&path, cf_text_of(&folder));
     cf_append(&path, CF("/"));
     cf_append(&path, cf_text_of(&files[now].name));
-    return cf_try(cf_open(cf_text_of(&path)));
+    return cf_or_error(cf_open(cf_text_of(&path)));
 }
 
 static cf_command take_entries(cf_listed list) {
@@ -71,7 +71,7 @@ static cf_command take_entries(cf_listed list) {
             return fail_on_folder(CF("too_many_files"), CF("it has more than 64 files; ask about a smaller one"));
         cf_append(&files[files_count++].name, entry.name);
     }
-    return list.more ? cf_try(cf_list(cf_text_of(&folder), list.after)) : next_file();
+    return list.more ? cf_or_error(cf_list(cf_text_of(&folder), list.after)) : next_file();
 }
 
 static cf_command file_done(bool skipped) {
@@ -84,7 +84,7 @@ static cf_command file_done(bool skipped) {
 static cf_command take_file(cf_opened opened) {
     handle = opened.handle;
     if (opened.kind != CF_FILE_TEXT) return file_done(true);
-    return cf_try(cf_slice(handle, 0, EXCERPT_BYTES_MAX));
+    return cf_or_error(cf_slice(handle, 0, EXCERPT_BYTES_MAX));
 }
 
 static cf_command take_text(cf_str text) {
@@ -128,7 +128,7 @@ static cf_command count_tokens(void) {
     size_t usable = 0;
     for (size_t i = 0; i < files_count; i++) usable += !files[i].skipped;
     if (!usable) return fail_on_folder(CF("nothing_to_read"), CF("there is no text file with text in it"));
-    return cf_try(cf_count_tokens(request()));
+    return cf_or_error(cf_count_tokens(request()));
 }
 
 /* Ask if the prompt fits, else shorten the excerpts by what it is too long, and a tenth. */
@@ -185,7 +185,7 @@ static cf_command start(cf_json input) {
     cf_append(&folder, text);
     cf_read_text(cf_get(input, "question"), &text);
     cf_append(&question, text);
-    return cf_try(cf_list(cf_text_of(&folder), CF("")));
+    return cf_or_error(cf_list(cf_text_of(&folder), CF("")));
 }
 
 static cf_command step(cf_event event) {

@@ -28,7 +28,7 @@ static cf_str path_now(void) {
 
 /* Open the next file, or end. */
 static cf_command next(void) {
-    if (done < paths_count) return cf_try(cf_open(path_now()));
+    if (done < paths_count) return cf_or_error(cf_open(path_now()));
     cf_end_array(&files);
     cf_buffer result = CF_SCRATCH;
     cf_begin_object(&result);
@@ -56,7 +56,7 @@ static cf_command ask(cf_str text) {
     request.messages = messages;
     request.messages_count = 2;
     request.max_tokens = ANSWER_TOKENS_MAX;
-    return cf_try(cf_infer(&request));
+    return cf_or_error(cf_infer(&request));
 }
 
 /* How the file that is being dealt with ended: with a label, or with an error. */
@@ -157,7 +157,7 @@ static cf_command start(cf_json input) {
 static cf_command take_file(cf_opened file) {
     handle = file.handle;
     if (file.kind != CF_FILE_TEXT) return failed(CF("not_text"), CF("it is not a text file"));
-    return cf_try(cf_slice(handle, 0, EXCERPT_BYTES));
+    return cf_or_error(cf_slice(handle, 0, EXCERPT_BYTES));
 }
 
 static cf_command close_or_go_on(void) {

@@ -109,7 +109,7 @@ static cf_command ask(void) {
     request.messages_count = repairing ? 4 : 2;
     request.max_tokens = ANSWER_TOKENS_MAX;
     if (!without_schema) request.json_schema = schema();
-    return cf_try(cf_infer(&request));
+    return cf_or_error(cf_infer(&request));
 }
 
 /* ---- The answer --------------------------------------------------------------------------- */
@@ -232,14 +232,14 @@ static cf_command start(cf_json input) {
     cf_read_text(cf_get(input, "path"), &given);
     cf_append(&path_kept, given);
     path = cf_text_of(&path_kept);
-    return cf_try(cf_open(path));
+    return cf_or_error(cf_open(path));
 }
 
 static cf_command take_file(cf_opened file) {
     if (file.kind != CF_FILE_TEXT)
         return fail_on(CF("not_text"), CF("it is not a text file; give the path of one in UTF-8"));
     file_len = file.len;
-    return cf_try(cf_slice(file.handle, 0, DOCUMENT_BYTES));
+    return cf_or_error(cf_slice(file.handle, 0, DOCUMENT_BYTES));
 }
 
 static cf_command take_text(cf_sliced window) {

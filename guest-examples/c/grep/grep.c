@@ -121,7 +121,7 @@ static void take_window(cf_str text) {
 
 static cf_command next(void) {
     if (file.offset < file.len && !full())
-        return cf_try(cf_slice_lossy(file.handle, file.offset, wanted.window_bytes));
+        return cf_or_error(cf_slice_lossy(file.handle, file.offset, wanted.window_bytes));
     if (unfinished.len && !full()) take_line(cf_text_of(&unfinished));
     return cf_close(file.handle);
 }
@@ -204,7 +204,7 @@ static cf_command start(cf_json input) {
     wanted.matches = (uint32_t)between(count, 1, MATCHES_MAX);
     wanted.window_bytes = between(window_bytes, 4, 1 << 20);
     matches = (match *)cf_malloc(wanted.matches * sizeof(match));
-    return cf_try(cf_open(cf_text_of(&wanted.path)));
+    return cf_or_error(cf_open(cf_text_of(&wanted.path)));
 }
 
 static cf_command step(cf_event event) {

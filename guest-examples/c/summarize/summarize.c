@@ -215,7 +215,7 @@ static cf_command read_next(void) {
     if (rest == 0) return cf_close(file.handle);
     /* Windows of equal size: a last one of a few words would make the model talk nonsense. */
     uint64_t count = (rest + file.window_bytes - 1) / file.window_bytes;
-    return cf_try(cf_slice(file.handle, file.offset, (rest + count - 1) / count));
+    return cf_or_error(cf_slice(file.handle, file.offset, (rest + count - 1) / count));
 }
 
 static cf_command take_window(cf_str text, uint64_t next_offset) {
@@ -282,7 +282,7 @@ static cf_command start(cf_json input) {
                        file.window_bytes < WINDOW_BYTES_MIN || file.window_bytes > WINDOW_BYTES_MAX))
         return cf_fail(CF("invalid_input"), CF("$.window: give a whole number from 256 to 65536"));
     cf_append(&file.path, path);
-    return cf_try(cf_open(path));
+    return cf_or_error(cf_open(path));
 }
 
 static cf_command step(cf_event event) {

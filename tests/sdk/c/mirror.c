@@ -125,7 +125,7 @@ static cf_command same_command(cf_json json) {
     bool try = cf_equal(text_in(json, "on_error"), CF("event"));
     cf_command command = command_like(json);
     bool passed_through = cf_type_of(cf_get(cf_json_of(&command.json), "on_error")) != CF_JSON_NONE;
-    return try && !passed_through ? cf_try(command) : command;
+    return try && !passed_through ? cf_or_error(command) : command;
 }
 
 /* ---- Values ------------------------------------------------------------------------------ */

@@ -61,27 +61,27 @@ export class Command {
     return new Command(named("count_tokens").set("messages", Message.all(messages)));
   }
 
-  /** Read the text of a document. Answered by PageTexted. */
+  /** Read the text of a document. Answered by PageTexted. A host may refuse it as `unsupported`. */
   static documentText(handle: u32): Command {
     return new Command(handled("document_text", handle));
   }
 
-  /** Read the text of a page, counted from 0. Answered by PageTexted. */
+  /** Read the text of a page, counted from 0. Answered by PageTexted. A host may refuse it as `unsupported`. */
   static pageText(handle: u32, page: u32): Command {
     return new Command(handled("page_text", handle).set("page", Json.u64(page)));
   }
 
-  /** The same, where a page without text is no error. Answered by PageTextAttempted. */
+  /** The same, where a page without text is no error. Answered by PageTextAttempted. A host may refuse it as `unsupported`. */
   static pageTextOpt(handle: u32, page: u32): Command {
     return new Command(handled("page_text_opt", handle).set("page", Json.u64(page)));
   }
 
-  /** Draw a page, counted from 0. Answered by PageImaged. */
+  /** Draw a page, counted from 0. Answered by PageImaged. A host may refuse it as `unsupported`. */
   static pageImage(handle: u32, page: u32): Command {
     return new Command(handled("page_image", handle).set("page", Json.u64(page)));
   }
 
-  /** Make an image no larger than this. Answered by PageImaged. */
+  /** Make an image no larger than this. Answered by PageImaged. A host may refuse it as `unsupported`. */
   static resizeImage(handle: u32, maxWidth: u32, maxHeight: u32): Command {
     const op = Json.object()
       .set("op", Json.text("resize"))
@@ -90,7 +90,7 @@ export class Command {
     return new Command(handled("image_op", handle).set("op", op));
   }
 
-  /** Cut a part out of an image. Answered by PageImaged. */
+  /** Cut a part out of an image. Answered by PageImaged. A host may refuse it as `unsupported`. */
   static cropImage(handle: u32, x: u32, y: u32, width: u32, height: u32): Command {
     const op = Json.object()
       .set("op", Json.text("crop"))
@@ -101,12 +101,12 @@ export class Command {
     return new Command(handled("image_op", handle).set("op", op));
   }
 
-  /** Make a vector of each text. Answered by Embedded. */
+  /** Make a vector of each text. Answered by Embedded. A host may refuse it as `unsupported`. */
   static embed(texts: string[]): Command {
     return new Command(named("embed").set("texts", Json.texts(texts)));
   }
 
-  /** Fetch a URL. Answered by Opened. */
+  /** Fetch a URL. Answered by Opened. A host may refuse it as `unsupported`. */
   static fetch(url: string): Command {
     return new Command(named("fetch").set("url", Json.text(url)));
   }

@@ -44,7 +44,7 @@ export class Infer {
   jsonSchema: Json | null = null;
   /** The output has to fit it. */
   grammar: string | null = null;
-  /** Handles. */
+  /** Handles. A host may refuse them as `unsupported`. */
   images: u32[] | null = null;
 
   /** Ask with one turn of a user. */

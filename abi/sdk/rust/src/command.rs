@@ -96,37 +96,37 @@ impl Command {
         command!("count_tokens", messages: &'a [Message] = messages)
     }
 
-    /// Read the text of a document. Answered by `PageTexted`.
+    /// Read the text of a document. Answered by `PageTexted`. A host may refuse it as `unsupported`.
     pub fn document_text(handle: u32) -> Self {
         command!("document_text", handle: u32 = handle)
     }
 
-    /// Read the text of a page, counted from 0. Answered by `PageTexted`.
+    /// Read the text of a page, counted from 0. Answered by `PageTexted`. A host may refuse it as `unsupported`.
     pub fn page_text(handle: u32, page: u32) -> Self {
         command!("page_text", handle: u32 = handle, page: u32 = page)
     }
 
-    /// The same, where a page without text is no error. Answered by `PageTextAttempted`.
+    /// The same, where a page without text is no error. Answered by `PageTextAttempted`. A host may refuse it as `unsupported`.
     pub fn page_text_opt(handle: u32, page: u32) -> Self {
         command!("page_text_opt", handle: u32 = handle, page: u32 = page)
     }
 
-    /// Draw a page, counted from 0. Answered by `PageImaged`.
+    /// Draw a page, counted from 0. Answered by `PageImaged`. A host may refuse it as `unsupported`.
     pub fn page_image(handle: u32, page: u32) -> Self {
         command!("page_image", handle: u32 = handle, page: u32 = page)
     }
 
-    /// Change an image into another. Answered by `PageImaged`.
+    /// Change an image into another. Answered by `PageImaged`. A host may refuse it as `unsupported`.
     pub fn image_op(handle: u32, op: ImageOp) -> Self {
         command!("image_op", handle: u32 = handle, op: ImageOp = op)
     }
 
-    /// Make a vector of each text. Answered by `Embedded`.
+    /// Make a vector of each text. Answered by `Embedded`. A host may refuse it as `unsupported`.
     pub fn embed(texts: &[&str]) -> Self {
         command!("embed", texts: &'a [&'a str] = texts)
     }
 
-    /// Fetch a URL. Answered by `Opened`.
+    /// Fetch a URL. Answered by `Opened`. A host may refuse it as `unsupported`.
     pub fn fetch(url: &str) -> Self {
         command!("fetch", url: &'a str = url)
     }

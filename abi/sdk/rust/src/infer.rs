@@ -73,7 +73,7 @@ pub struct Infer {
     /// The output has to fit it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grammar: Option<String>,
-    /// Handles.
+    /// Handles. A host may refuse them as `unsupported`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<u32>,
 }
