@@ -12,7 +12,9 @@ from pathlib import Path
 import wasmtime
 
 from cuttlebone.commands.budget import Budget
-from cuttlebone.commands.scope import JobScope
+from cuttlebone.commands.scope import GrantedModel, JobScope
+from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.endpoints.inference import EndpointInference
 from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.execution.runner import run_job
 from cuttlebone.files import Grants
@@ -21,9 +23,9 @@ from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import GuestLimits, Sandbox
 from cuttlebone.settings import Isolation
+from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone_abi import Completed, Json, Signature, dump_json
-from job_scopes import granted
 
 BLOCK = Path(__file__).parent.parent / "guests" / "say_input.wat"
 BOUND_S = 300.0
@@ -37,6 +39,8 @@ class Served:
 
     def __init__(self, endpoint: LocalEndpoint, grants: Grants, sandbox: Sandbox) -> None:
         self.endpoint = endpoint
+        inference = EndpointInference(EndpointDirectory({"demo": endpoint}))
+        self._model = GrantedModel("demo", inference, InferDefaults())
         self._grants = grants
         self._sandbox = sandbox
         self._block = sandbox.admit(bytes(wasmtime.wat2wasm(BLOCK.read_text())))
@@ -52,7 +56,7 @@ class Served:
             job=prompt,
             tenant=str(time.perf_counter_ns()),  # nothing is found in the cache
             grants=self._grants,
-            model=granted("demo", self.endpoint),
+            model=self._model,
             events=Nobody(),
             budget=Budget(Limits()),
         )
