@@ -244,7 +244,7 @@ def private_bytes_of(process: int) -> int:
     """Private pages of one process, which only root may see of one that is not dumpable."""
     try:
         rollup = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
-    except (PermissionError, FileNotFoundError):
+    except (PermissionError, FileNotFoundError, ProcessLookupError):
         return 0
     return sum(
         int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Private_")

@@ -1,5 +1,6 @@
 """From wasm to machine code, in whichever process it is called; and what its refusals mean."""
 
+import re
 from typing import Final
 
 import wasmtime
@@ -9,26 +10,35 @@ from cuttlebone.sandbox.engine import new_engine
 from cuttlebone.sandbox.remedies import advised
 from cuttlebone.text import printable
 
-# wasmtime says what it refuses in English alone. The first sign that is found counts.
-_SIGNS: Final = (
-    ("SIMD support is not enabled", FaultKind.SIMD, "it uses SIMD, which is off"),
-    ("relaxed SIMD", FaultKind.RELAXED_SIMD, "it uses relaxed SIMD, which is off"),
+# wasmtime says what it refuses in English alone. Its sentences are told by how they begin: further on
+# they may quote names, which the module chooses.
+_SENTENCES: Final = (
+    (r"SIMD support", FaultKind.SIMD, "it uses SIMD, which is off"),
+    (r"relaxed SIMD support", FaultKind.RELAXED_SIMD, "it uses relaxed SIMD, which is off"),
     (
-        "threads support is not enabled",
+        r"threads (support|must)",
         FaultKind.THREADS,
         "it uses atomics or shared memory, which are off",
     ),
-    ("exceptions", FaultKind.EXCEPTIONS, "it uses exceptions, which are off"),
-    ("tail calls", FaultKind.TAIL_CALLS, "it uses tail calls, which are off"),
-    ("memory64", FaultKind.MEMORY64, "it uses memory64, which is off"),
-    ("multi-memory", FaultKind.MULTI_MEMORY, "it has several memories"),
-    ("gc", FaultKind.OTHER_PROPOSAL, "it uses garbage-collected types, which are off"),
+    (r"exceptions (support|proposal)", FaultKind.EXCEPTIONS, "it uses exceptions, which are off"),
+    (r"tail calls support", FaultKind.TAIL_CALLS, "it uses tail calls, which are off"),
+    (r"memory64 must", FaultKind.MEMORY64, "it uses memory64, which is off"),
+    (r"multiple memories", FaultKind.MULTI_MEMORY, "it has several memories"),
     (
-        "function references",
+        r"wide arithmetic support",
+        FaultKind.WIDE_ARITHMETIC,
+        "it uses wide arithmetic, which is off",
+    ),
+    (
+        r"gc support|rec group|[a-z ]+ not supported without the gc",
+        FaultKind.OTHER_PROPOSAL,
+        "it uses garbage-collected types, which are off",
+    ),
+    (
+        r"function references (support|required)",
         FaultKind.OTHER_PROPOSAL,
         "it uses typed function references, which are off",
     ),
-    ("wide arithmetic", FaultKind.WIDE_ARITHMETIC, "it uses wide arithmetic, which is off"),
 )
 
 
@@ -50,9 +60,9 @@ def compile_module(wasm: bytes, *, metered: bool) -> bytes:
 
 
 def _validation_fault(text: str) -> Fault:
-    for sign, kind, message in _SIGNS:
-        if sign in text:
+    sentence = " ".join(text.split()).removeprefix("failed to parse WebAssembly module ")
+    sentence = sentence.removeprefix("Caused by: ")
+    for beginning, kind, message in _SENTENCES:
+        if re.match(beginning, sentence):
             return advised(kind, message)
-    detail = printable(" ".join(text.split()).removeprefix("failed to parse WebAssembly module "))
-    message = f"not a valid module: {detail.removeprefix('Caused by: ')}"
-    return advised(FaultKind.INVALID, message)
+    return advised(FaultKind.INVALID, f"not a valid module: {printable(sentence)}")
