@@ -1,4 +1,4 @@
-"""What the job service costs: durable submissions, whole jobs, and 100 000 jobs that wait.
+"""What the job service costs: durable submissions, whole jobs, what many jobs and large inputs change.
 
 Run: python tests/benchmarks/bench_jobs.py [--quick] [--json]
 
@@ -35,6 +35,7 @@ from cuttlebone.store.sqlite.schema import connect
 from cuttlebone_abi import JobStatus
 from http_load import Load, health_p99_ms, submit_all
 from report import Row, at_most, run_benchmark
+from store_costs import kept_jobs_costs, look_costs
 
 TESTS: Final = Path(__file__).parents[1]
 BLOCK: Final = TESTS / "guests" / "report.wat"
@@ -62,6 +63,8 @@ def measure(quick: bool) -> Sequence[Row]:  # noqa: FBT001  # given by run_bench
         _followed(200 if quick else 1_000),
         *(_whole_jobs(jobs, isolation) for isolation in (Isolation.PROCESS, Isolation.THREAD)),
         *_waiting(),
+        *kept_jobs_costs(),
+        *look_costs(),
     )
 
 

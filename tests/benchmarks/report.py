@@ -31,6 +31,12 @@ def at_most(name: str, value: float, unit: str, bound: float) -> Row:
     return Row(name, value, unit, goal=f"≤ {bound:g}", met=value <= bound)
 
 
+def at_most_times(name: str, value: float, unit: str, base: Row, bound: float) -> Row:
+    """A figure that should be at most `bound` times a row of the same run."""
+    ratio = value / base.value
+    return Row(name, value, unit, base.name, ratio, f"≤ {bound:g} times", ratio <= bound)
+
+
 def times_faster(name: str, value: float, slower: Row, bound: float) -> Row:
     """How many times faster `value` is than a row of the same run; should be at least `bound`."""
     ratio = slower.value / value

@@ -44,7 +44,6 @@ class StoreMachine(RuleBasedStateMachine):
         self.stores = open_store(self._folder / "0")
         self.models: dict[str, Model] = {}
         self.submitted = 0
-        self.accepted = START
 
     attempts = Bundle("attempts")
     """Claimed attempts, also ones that are over: what a late job thread would still hold."""
@@ -91,11 +90,8 @@ class StoreMachine(RuleBasedStateMachine):
                 ).result()
                 == job
             )
-            self.accepted = max(job.created_at, self.accepted + timedelta(microseconds=1))
-            lead = timedelta(seconds=60 if priority is Priority.INTERACTIVE else 0)
-            model = self.models[job.id] = Model(
-                job, idempotency_key, (self.accepted - lead, self.submitted)
-            )
+            model = Model(job, idempotency_key, self._next_moment(job), self.submitted)
+            self.models[job.id] = model
             model.status(JobStatus.QUEUED)
 
     @rule(target=attempts)
@@ -276,7 +272,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def listings_show_every_job_once_newest_first(self) -> None:
-        newest_first = sorted(self.models.values(), key=lambda one: -one.rank[1])
+        newest_first = sorted(self.models.values(), key=lambda one: -one.number)
         listed = [job.id for job in self.stores.jobs.find(JobFilter(limit=1000))]
         assert listed == [model.job.id for model in newest_first]
 
@@ -300,6 +296,13 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _line(self) -> list[Model]:
         return sorted(self._in(JobStatus.QUEUED), key=lambda one: one.rank)
+
+    def _next_moment(self, job: Job) -> datetime:
+        """When a job is accepted: never before those that are kept, whatever its clock said."""
+        newest = max(self.models.values(), key=lambda one: one.number, default=None)
+        if newest is None:
+            return job.created_at
+        return max(job.created_at, newest.accepted_at + timedelta(microseconds=1))
 
     def _any_waiting(self) -> st.SearchStrategy[Fence]:
         nobody = Fence(key("nobody"), 0, "")

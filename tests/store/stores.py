@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -35,7 +34,7 @@ BOUND_S = 10.0
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def job(name: str) -> Job:
+def job(name: str, tenant: str = TENANT) -> Job:
     return Job(
         id=name,
         spec="echo",
@@ -44,6 +43,7 @@ def job(name: str) -> Job:
         labels={"team": "sepia"},
         created_at=START,
         request_sha256=f"request of {name}",
+        tenant=tenant,
     )
 
 
@@ -85,10 +85,6 @@ def fence(stores: Stores, name: str, attempt: int | None = None, tenant: str = T
 def finish(stores: Stores, name: str, attempt: int | None = None, tenant: str = TENANT) -> bool:
     wanted = fence(stores, name, attempt, tenant)
     return stores.jobs.finish(wanted, envelope=DONE, accounting=SPENT)
-
-
-def of_tenant(name: str, tenant: str) -> Job:
-    return replace(job(name), tenant=tenant)
 
 
 ENTRY = JournalEntry(

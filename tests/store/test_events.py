@@ -16,8 +16,8 @@ from store.stores import (
     claimed,
     finish,
     insert,
+    job,
     key,
-    of_tenant,
     settle,
 )
 
@@ -161,7 +161,7 @@ def test_a_reader_of_all_events_goes_on_behind_what_it_has_seen(stores: Stores) 
 
 def test_events_of_all_jobs_are_filtered(stores: Stores) -> None:
     insert(stores, "a")
-    stores.jobs.insert(of_tenant("b", "red"), waiting_max=9).result()
+    stores.jobs.insert(job("b", "red"), waiting_max=9).result()
     running = claimed(stores)
     append(stores, running, EventKind.PROGRESS, 1)
 

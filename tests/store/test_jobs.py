@@ -20,7 +20,6 @@ from store.stores import (
     insert,
     job,
     key,
-    of_tenant,
 )
 
 
@@ -96,7 +95,7 @@ def test_a_listing_goes_on_where_it_was_though_the_last_job_is_forgotten(stores:
 
 
 def test_what_a_tenant_stores_grows_with_its_jobs_and_goes_with_them(stores: Stores) -> None:
-    stores.jobs.insert(of_tenant("a", "x"), waiting_max=9).result()
+    stores.jobs.insert(job("a", "x"), waiting_max=9).result()
     accepted = stores.jobs.stored_bytes("x")
     append(stores, claimed(stores), EventKind.TOKEN, {"text": "x" * 1000})
     grown = stores.jobs.stored_bytes("x")
@@ -108,7 +107,7 @@ def test_what_a_tenant_stores_grows_with_its_jobs_and_goes_with_them(stores: Sto
 
 
 def test_parts_of_a_journal_count_as_stored_until_the_whole_is_there(stores: Stores) -> None:
-    stores.jobs.insert(of_tenant("a", "x"), waiting_max=9).result()
+    stores.jobs.insert(job("a", "x"), waiting_max=9).result()
     running = claimed(stores)
     before = stores.jobs.stored_bytes("x")
     stores.journal.record_part(running.fence, PART)

@@ -1,25 +1,27 @@
 """The rules of acceptance that every store keeps: the order of the queue, and why a job is refused."""
 
-from datetime import datetime
-
 from cuttlebone.errors import RETRY_LATER_S, CallerError, ProblemCode
-from cuttlebone.job.job import PRIORITY_LEAD_S
+from cuttlebone.job.job import PRIORITY_LEAD_S, Job
 from cuttlebone.job_options import Priority
 from cuttlebone.store.moments import US, microseconds
 
 
-def accepted_us(created_at: datetime, last_us: int) -> int:
-    """When a job was accepted, on a clock of the store that never goes back and never stands still.
+def next_rank_us(job: Job, last: tuple[int, Priority] | None) -> int:
+    """The place in the queue of a job that is accepted now, lowest first. The number breaks ties.
 
-    `last_us` is what it said last, so it has to be kept with the jobs: a wall clock that was set back
-    must not let new jobs go before those that wait.
+    It is the moment of acceptance, on a clock that never goes back, moved ahead by the priority.
+    `last` is rank and priority of the job that was accepted last of those that are kept: a wall clock
+    that was set back must not let new jobs go before those that wait.
     """
-    return max(microseconds(created_at), last_us + 1)
+    moment_us = microseconds(job.created_at)
+    if last is not None:
+        rank_us, priority = last
+        moment_us = max(moment_us, rank_us + _lead_us(priority) + 1)
+    return moment_us - _lead_us(job.priority)
 
 
-def rank_us(moment_us: int, priority: Priority) -> int:
-    """The place in the queue, lowest first, of a job accepted at a moment. The number breaks ties."""
-    return moment_us - (PRIORITY_LEAD_S * US if priority is Priority.INTERACTIVE else 0)
+def _lead_us(priority: Priority) -> int:
+    return PRIORITY_LEAD_S * US if priority is Priority.INTERACTIVE else 0
 
 
 def queue_full(waiting_max: int) -> CallerError:

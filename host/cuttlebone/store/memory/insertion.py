@@ -5,11 +5,10 @@ from dataclasses import replace
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Job
 from cuttlebone.store.acceptance import (
-    accepted_us,
     idempotency_mismatch,
     job_exists,
+    next_rank_us,
     queue_full,
-    rank_us,
     tenant_queue_full,
 )
 from cuttlebone.store.memory.state import QUEUED, KeptJob, MemoryState
@@ -33,8 +32,9 @@ def insert(
         if tenant_waiting_max is not None and state.queue.waiting(job.tenant) >= tenant_waiting_max:
             raise tenant_queue_full(tenant_waiting_max)
         state.accepted += 1
-        state.accepted_us = accepted_us(job.created_at, state.accepted_us)
-        rank = rank_us(state.accepted_us, job.priority)
+        newest = next(reversed(state.kept.values()), None)
+        last = None if newest is None else (newest.rank_us, newest.job.priority)
+        rank = next_rank_us(job, last)
         kept = KeptJob(replace(job, number=state.accepted), rank, idempotency_key)
         state.add(kept)
         state.spec_documents.hold(job.spec_sha256, spec_document)

@@ -100,7 +100,6 @@ class MemoryState:
         self.spec_documents = SpecDocuments()
         self.pending: dict[tuple[Topic, JobKey], None] = {}
         self.accepted = 0
-        self.accepted_us = 0
         self.last_row = 0
         self.gaps: list[tuple[int, JobKey]] = []
         self.lost_row = 0

@@ -15,6 +15,9 @@ from cuttlebone.store.sqlite.rows import job_of
 from cuttlebone.store.sqlite.writer import Transaction
 from cuttlebone_abi import JobStatus, dump_json
 
+QUEUED: Final = dump_json({"status": JobStatus.QUEUED})
+"""What an event log says of a job that waits."""
+
 _CLAIMED: Final = """
 update jobs set status = 'running', attempt = attempt + 1, events = events + 1,
     started_us = coalesce(started_us, :now_us), owner = :owner, lease_us = :lease_us
@@ -213,8 +216,7 @@ def insert_event(
 
 
 def _tell_queued(transaction: Transaction, key: JobKey, row: Row) -> None:
-    told = dump_json({"status": JobStatus.QUEUED})
-    insert_event(transaction, key, row["number"], row["events"], EventKind.STATUS, told)
+    insert_event(transaction, key, row["number"], row["events"], EventKind.STATUS, QUEUED)
 
 
 def _fenced(fence: Fence) -> tuple[str, str, int, str]:

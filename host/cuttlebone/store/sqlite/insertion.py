@@ -1,29 +1,30 @@
 """How a job comes into the tables, or how the same request is found there."""
 
+import sqlite3
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Final
 
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Job
+from cuttlebone.job_options import Priority
 from cuttlebone.store.acceptance import (
-    accepted_us,
     idempotency_mismatch,
     job_exists,
+    next_rank_us,
     queue_full,
-    rank_us,
     tenant_queue_full,
 )
-from cuttlebone.store.sqlite.changes import insert_event
+from cuttlebone.store.sqlite.changes import QUEUED, insert_event
 from cuttlebone.store.sqlite.reading import COUNT
 from cuttlebone.store.sqlite.rows import COLUMNS, job_of
 from cuttlebone.store.sqlite.writer import Transaction
-from cuttlebone_abi import JobStatus, dump_json
+from cuttlebone_abi import JobStatus
 
 _INSERT: Final = (
     f"insert into jobs (rank, {', '.join(COLUMNS)}) "  # noqa: S608  # names of our own
     f"values (:rank, {', '.join(f':{name}' for name in COLUMNS)})"
 )
+_LAST: Final = "select rank, priority from jobs order by number desc limit 1"
 _KEEP_SPEC: Final = "insert into spec_versions (sha256) values (?) on conflict do nothing"
 _KEEP_DOCUMENT: Final = "insert into spec_documents (sha256, document) values (?, ?)"
 # Counts no further than it has to: a tenant may have 100 000 jobs waiting.
@@ -55,7 +56,7 @@ def insert(
             raise tenant_queue_full(tenant_waiting_max)
     if spec_document is not None and connection.execute(_KEEP_SPEC, (job.spec_sha256,)).rowcount:
         connection.execute(_KEEP_DOCUMENT, (job.spec_sha256, spec_document))
-    rank = rank_us(_next_accepted_us(transaction, job.created_at), job.priority)
+    rank = next_rank_us(job, _last(connection))
     number = connection.execute(_INSERT, {**row, "rank": rank}).lastrowid
     if number is None:
         raise AssertionError("a row that was inserted has a number")
@@ -64,17 +65,13 @@ def insert(
             "insert into idempotency (tenant, key, job) values (?, ?, ?)",
             (job.tenant, idempotency_key, number),
         )
-    told = dump_json({"status": JobStatus.QUEUED})
-    insert_event(transaction, job.key, number, 1, EventKind.STATUS, told)
+    insert_event(transaction, job.key, number, 1, EventKind.STATUS, QUEUED)
     return job
 
 
-def _next_accepted_us(transaction: Transaction, created_at: datetime) -> int:
-    execute = transaction.connection.execute
-    (last_us,) = execute("select value from meta where key = 'accepted_us'").fetchone()
-    moment_us = accepted_us(created_at, last_us)
-    execute("update meta set value = ? where key = 'accepted_us'", (moment_us,))
-    return moment_us
+def _last(connection: sqlite3.Connection) -> tuple[int, Priority] | None:
+    row = connection.execute(_LAST).fetchone()
+    return None if row is None else (row["rank"], Priority(row["priority"]))
 
 
 def _earlier(transaction: Transaction, job: Job, idempotency_key: str | None) -> Job | None:

@@ -71,7 +71,6 @@ end;
 create trigger jobs_deleted after delete on jobs begin
     update job_counts set jobs = jobs - 1 where status = old.status;
 end;
-insert into meta values ('accepted_us', (select coalesce(max(created_us), 0) from jobs));
 """
 
 _SPEC_VERSIONS: Final = """
