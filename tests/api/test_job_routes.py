@@ -287,3 +287,15 @@ def test_cancelling_twice_does_no_harm(tmp_path: Path) -> None:
         assert statuses[0] == 202
         assert statuses[1] in {200, 202}
         assert api.ended(job)["status"] == "cancelled"
+
+
+def test_a_job_says_what_it_was_accepted_for(api: Api) -> None:
+    first, again = (api.submit("echo", value) for value in (1, 2))
+    other = api.submit("say", [])
+    block = api.http.get("/v1/specs/echo").json()["block"]["digest"]
+
+    assert first["block_sha256"] == block.removeprefix("sha256:")
+    assert first["spec_sha256"] == again["spec_sha256"] != other["spec_sha256"]
+    recorded = api.http.get(api.ended(first)["links"]["journal"]).json()
+    for name in ("block_sha256", "spec_sha256"):
+        assert recorded[name] == first[name]

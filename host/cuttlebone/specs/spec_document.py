@@ -15,7 +15,7 @@ from cuttlebone_abi import Json
 class SpecDocument(BaseModel):
     """What jobs are accepted for. The description is no part of it: it shapes none of them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
     format: Literal[1] = 1
     name: str
