@@ -27,7 +27,7 @@ class CancelAsked:
     generation: "Generation"
 
 
-class Outbox(Protocol):
+class Recipient(Protocol):
     """Where a ticket leaves word for whoever generates; must not block."""
 
     def __call__(self, message: VerdictGiven | CancelAsked, /) -> None:
@@ -43,10 +43,10 @@ class Generation:
     """
 
     def __init__(
-        self, request: GenerationRequest, outbox: Outbox, clock: Callable[[], float]
+        self, request: GenerationRequest, recipient: Recipient, clock: Callable[[], float]
     ) -> None:
         self.request = request
-        self._outbox = outbox
+        self._recipient = recipient
         self._clock = clock
         self._changed = threading.Condition(threading.Lock())
         self._pieces: deque[Piece] = deque()
@@ -77,7 +77,7 @@ class Generation:
 
     def verdict(self, stop: bool) -> None:  # noqa: FBT001 -- the guest's answer, not an option
         """Answer for the oldest piece not answered yet; with `stop` the text ends with that piece."""
-        self._outbox(VerdictGiven(self, stop))
+        self._recipient(VerdictGiven(self, stop))
 
     # For any thread.
 
@@ -88,7 +88,7 @@ class Generation:
         """
         if not self.admitted:
             self.fail(ErrorCode.CANCELLED, CANCELLED)
-        self._outbox(CancelAsked(self))
+        self._recipient(CancelAsked(self))
 
     def wake(self) -> None:
         """Make the current or the following `next` return, so that its caller looks around."""

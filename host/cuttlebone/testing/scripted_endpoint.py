@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 from typing import assert_never
 
-from cuttlebone.endpoints.endpoint import EndpointCapabilities, Mode, Weakness
+from cuttlebone.endpoints.endpoint import EndpointCapabilities, Mode
 from cuttlebone.errors import CommandError
 from cuttlebone.generation.figures import Figures
 from cuttlebone.generation.inference import TokenCounter
@@ -36,7 +36,6 @@ class ScriptedEndpoint:
         context_tokens: int = 4096,
         slots: int = 64,
         fields: frozenset[RequestField] = frozenset(RequestField),
-        weakens: frozenset[Weakness] = frozenset(),
         state: State = State(Phase.READY),  # noqa: B008 -- frozen
     ) -> None:
         """`answers` maps a part of a prompt to what is said to it, else `ok`, or to its whole outcome."""
@@ -49,7 +48,6 @@ class ScriptedEndpoint:
         self._counter = ByteCounter(context_tokens)
         self._slots = slots
         self._fields = fields
-        self._weakens = weakens
         self._meter = Meter()
         self._changed = threading.Condition(threading.RLock())
         self._state = state
@@ -100,7 +98,7 @@ class ScriptedEndpoint:
             context_tokens=self._counter.context_tokens if ready else None,
             slots=self._slots if ready else None,
             fields=self._fields,
-            weakens=self._weakens,
+            weakens=frozenset(),
             stays_local=True,
         )
 
