@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 from cuttlebone.generation.outcome import Piece
 from cuttlebone.generation.ticket import CancelAsked, Generation, VerdictGiven
-from cuttlebone.inference.inbox import Inbox, Message, Submitted
+from cuttlebone.inference.inbox import Inbox, Message, StopAsked, Submitted
 from cuttlebone.inference.meter import Meter
 from cuttlebone.inference.prompts import PromptMaker
 from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.tick import Ticker
 from cuttlebone.testing import ScriptedModel
+from cuttlebone_abi import ErrorCode
 from inference.conftest import BOUND_S, ask
 
 STORY = {"story": "Once upon a time there was a fox"}
@@ -39,8 +40,14 @@ class Ticking:
     def __init__(self, limits: BatchLimits) -> None:
         self._model = ScriptedModel(STORY)
         self._inbox = LateWord()
+        self.meter = Meter()
         self._ticker = Ticker(
-            self._model, PromptMaker(self._model), self._inbox, limits, Meter(), clock=self._now_s
+            self._model,
+            PromptMaker(self._model),
+            self._inbox,
+            limits,
+            self.meter,
+            clock=self._now_s,
         )
         self._quick_batches: float = math.inf
 
@@ -70,6 +77,25 @@ class Ticking:
 
     def tick(self) -> None:
         assert self._ticker.tick()
+
+    def fail_all(self) -> None:
+        self._ticker.fail_all(ErrorCode.CANCELLED, "the model is gone")
+
+    def cancel_and_stop(self, generation: Generation) -> int:
+        """Cancel while verdicts are waited for; return how many ran when nothing more came."""
+        running: list[int] = []
+
+        def stop() -> None:
+            running.append(self.meter.running)
+            self._inbox.put(StopAsked())
+
+        def cancel() -> None:
+            generation.cancel()
+            self._inbox.late = stop
+
+        self._inbox.late = cancel
+        assert not self._ticker.tick()
+        return running[0]
 
     def tick_with_late(self, verdict_of: Generation) -> float | None:
         """Tick; the guest of one generation says to go on while it is waited for, and how long at most."""
@@ -115,3 +141,23 @@ def test_who_comes_while_verdicts_are_waited_for_is_in_the_next_batch() -> None:
     second = ticking.submit("b")
     assert ticking.tick_with_late(first) == BOUND_S
     assert [first.next(0), second.next(0)] == [Piece(" upon"), Piece("Once")]
+
+
+def test_a_generation_that_was_cancelled_is_not_shown_as_running_until_the_next_one_comes() -> None:
+    ticking = Ticking(BatchLimits())
+    generation = ticking.submit("a")
+    ticking.tick()
+    assert ticking.meter.running == 1
+
+    assert ticking.cancel_and_stop(generation) == 0
+
+
+def test_nothing_is_shown_as_running_or_kept_once_the_model_is_gone() -> None:
+    ticking = Ticking(BatchLimits())
+    ticking.submit("a")
+    ticking.tick()
+
+    ticking.fail_all()
+
+    meter = ticking.meter
+    assert (meter.running, meter.waiting, meter.free_cells, meter.kept_prompts) == (0, 0, 0, 0)

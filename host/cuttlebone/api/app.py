@@ -20,6 +20,7 @@ from cuttlebone.api.openapi import openapi_document
 from cuttlebone.api.operation_routes import router as operation_routes
 from cuttlebone.api.origin_middleware import OriginMiddleware
 from cuttlebone.api.problems import refuse
+from cuttlebone.api.single_value_middleware import SingleValueMiddleware
 from cuttlebone.api.spec_routes import router as spec_routes
 from cuttlebone.api.submission_batcher import SubmissionBatcher
 from cuttlebone.api.submission_routes import router as submission_routes
@@ -80,6 +81,7 @@ def create_app(
         app.add_exception_handler(error, refuse)
     # The one added last is outermost.
     app.add_middleware(OriginMiddleware, names=names)
+    app.add_middleware(SingleValueMiddleware)
     app.add_middleware(ErrorMiddleware)
     app.add_middleware(MetricsMiddleware, metrics=host.status.metrics)
     return app

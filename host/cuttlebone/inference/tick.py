@@ -91,12 +91,15 @@ class Ticker:
             if isinstance(message, Submitted):
                 message.generation.fail(code, reason)
         self._unread.clear()
+        meter = self._meter
+        meter.running = meter.waiting = meter.free_cells = meter.kept_prompts = 0
 
     def _drain(self) -> bool:
         """Read the inbox until nothing more is worth waiting for; False when asked to stop."""
         going_on = True
         while True:
             self._admit()  # into what was set free; else waiting would be for nothing
+            self._show()  # now: nobody knows how long nothing will come
             verdicts, patience_s = patience(
                 self._live, self._limits, self._clock(), batch_s=self._batch_s
             )
