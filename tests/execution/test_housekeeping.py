@@ -15,12 +15,13 @@ from cuttlebone.execution.running_jobs import RunningJobs
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Job, now
 from cuttlebone.metrics import HostMetrics
+from cuttlebone.store.leases import LEASE_S
 from cuttlebone.store.memory import open_memory_stores
 from cuttlebone.store.sqlite import open_sqlite_stores
 from cuttlebone.store.stores import Stores
 from cuttlebone_abi import JobStatus, dump_json
 from execution.accepted import without_specs
-from store.stores import DONE, append, claimed, job, key
+from store.stores import DONE, Lives, append, claimed, job, key
 
 SECRET = "a text that nobody else has"
 BOUND_S = 10.0
@@ -48,7 +49,13 @@ class Clock:
 def kept(stores: Stores, clock: Clock) -> Iterator[None]:
     ending = JobEnding(stores.jobs, without_specs(stores.jobs), RunningJobs(), HostMetrics())
     keeper = Housekeeper(
-        stores.jobs, ending, ttl_s=DAY_S, clock=clock, round_s=0.001, sweep_every_s=0
+        stores.jobs,
+        ending,
+        ttl_s=DAY_S,
+        clock=clock,
+        round_s=0.001,
+        sweep_every_s=0,
+        renew_every_s=0,
     )
     keeper.start()
     try:
@@ -157,3 +164,18 @@ def test_a_store_that_is_closed_is_one_file(tmp_path: Path) -> None:
     assert stores.jobs.get(key("a")) is not None
     stores.close()
     assert {path.name for path in tmp_path.iterdir()} == {"jobs.sqlite", "lock"}
+
+
+def test_what_a_host_runs_stays_its_own_as_long_as_its_housekeeper_goes_round(
+    lives: Lives,
+) -> None:
+    one, two = lives.begin("one"), lives.begin("two")
+    one.jobs.insert(job("a"), waiting_max=9).result()
+    claimed(one)
+    lives.clock.move_on(LEASE_S - 1)
+    with kept(one, Clock(timedelta(seconds=0))):
+        lives.clock.move_on(LEASE_S - 1)
+        assert not two.jobs.recover()
+    lives.clock.move_on(LEASE_S)
+
+    assert [taken.id for taken in two.jobs.recover()] == ["a"]

@@ -85,10 +85,9 @@ delete from job_events where job is null and row <= (
 """
 
 
-def claim(
-    transaction: Transaction, owner: str, moment: datetime, tenant_running_max: int | None
-) -> Job | None:
+def claim(transaction: Transaction, owner: str, tenant_running_max: int | None) -> Job | None:
     """Move the queued job that is first in line to running, with a lease."""
+    moment = transaction.clock()
     values = {
         "owner": owner,
         "now_us": microseconds(moment),
@@ -105,16 +104,17 @@ def claim(
     return job
 
 
-def renew(transaction: Transaction, owner: str, moment: datetime) -> None:
+def renew(transaction: Transaction, owner: str) -> None:
     """Let the leases of an owner begin anew."""
     transaction.connection.execute(
         "update jobs set lease_us = ? where status = 'running' and owner = ?",
-        (microseconds(lease_end(moment)), owner),
+        (microseconds(lease_end(transaction.clock())), owner),
     )
 
 
-def recover(transaction: Transaction, owner: str, moment: datetime) -> list[Job]:
+def recover(transaction: Transaction, owner: str) -> list[Job]:
     """Queue again, at its old place, what an owner may take."""
+    moment = transaction.clock()
     running = transaction.connection.execute(
         "select number, owner, lease_us from jobs where status = 'running' order by number"
     ).fetchall()

@@ -60,7 +60,6 @@ class Database:
         self._path = folder / FILE_NAME
         self._lock = _lock_folder(folder, "lock" if owner == OWNER_NAME else f"lock-{owner}")
         self.owner = new_owner(owner)
-        self.clock = clock
         self.tails = EventTails()
         self._writer = Writer(open_database(self._path), self.tails.committed, metrics, clock)
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue(READERS_KEPT_MAX)

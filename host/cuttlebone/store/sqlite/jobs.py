@@ -60,20 +60,20 @@ class SqliteJobs:
 
     def claim(self, *, tenant_running_max: int | None = None) -> Job | None:
         """Move the queued job that is first in line to running, as its next attempt, with a lease."""
-        owner, moment = self._database.owner, self._database.clock()
+        owner = self._database.owner
         return self._database.insist(
-            lambda transaction: changes.claim(transaction, owner, moment, tenant_running_max)
+            lambda transaction: changes.claim(transaction, owner, tenant_running_max)
         )
 
     def renew(self) -> None:
         """Say that what this owner runs is still being run."""
-        owner, moment = self._database.owner, self._database.clock()
-        self._database.do(lambda transaction: changes.renew(transaction, owner, moment))
+        owner = self._database.owner
+        self._database.do(lambda transaction: changes.renew(transaction, owner))
 
     def recover(self) -> Sequence[Job]:
         """Queue again what nobody runs any more; return these jobs, each with one crash more."""
-        owner, moment = self._database.owner, self._database.clock()
-        return self._database.do(lambda transaction: changes.recover(transaction, owner, moment))
+        owner = self._database.owner
+        return self._database.do(lambda transaction: changes.recover(transaction, owner))
 
     def release(self, fence: Fence) -> None:
         """Put a running attempt back to its place in the queue."""
