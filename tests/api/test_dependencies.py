@@ -1,5 +1,6 @@
 """Who may do what: tokens, scopes, tenants and quotas over HTTP."""
 
+import base64
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -128,6 +129,7 @@ OPERATIONS = {
         ("GET", f"/v1/blocks/{'0' * 64}"),
     ],
     TokenScope.CANCEL: [("POST", "/v1/jobs/x/cancel"), ("DELETE", "/v1/jobs/x")],
+    TokenScope.METRICS: [("GET", "/metrics")],
     TokenScope.ADMIN: [("PUT", f"/v1/blocks/{'0' * 64}"), ("DELETE", f"/v1/blocks/{'0' * 64}")],
 }  # fmt: skip
 
@@ -224,6 +226,80 @@ def test_an_id_belongs_to_its_tenant(tmp_path: Path) -> None:
     assert results == ["red", "blue"]
     assert ['"blue"' in told for told in events] == [False, True]
     assert left == [404, 200]
+
+
+def test_nothing_that_a_tenant_is_told_of_its_job_depends_on_what_others_do(tmp_path: Path) -> None:
+    with (
+        guarded(tmp_path, jobs_running_max=1) as (api, tokens),
+        client(api, tokens, "a", "red") as red,
+        client(api, tokens, "b", "blue") as blue,
+    ):
+        spin = {"spec": "spin", "input": None}
+        running = red.post("/v1/jobs", json=spin).json()
+        api.emitted(running, "spinning", "red")
+        first = blue.post("/v1/jobs", json=spin).json()
+        for _ in range(5):
+            red.post("/v1/jobs", json=spin)
+        second = blue.post("/v1/jobs", json=spin).json()
+
+    assert [job["queue"]["position"] for job in (first, second)] == [0, 1]
+    assert {job["queue"]["waiting_for"] for job in (first, second)} == {"a free job thread"}
+
+
+def test_a_cursor_is_of_its_tenant_and_tells_nothing_of_the_number_of_jobs(tmp_path: Path) -> None:
+    with (
+        guarded(tmp_path) as (api, tokens),
+        client(api, tokens, "a", "red") as red,
+        client(api, tokens, "b", "blue") as blue,
+    ):
+        for tenant in (red, blue):
+            for _ in range(3):
+                tenant.post("/v1/jobs", json=BODY)
+        pages = [tenant.get("/v1/jobs?limit=1").json() for tenant in (red, blue)]
+        strange = blue.get("/v1/jobs", params={"cursor": pages[0]["cursor"]})
+        seals = [base64.urlsafe_b64decode(page["cursor"] + "=") for page in pages]
+
+    refused(strange, 400, ProblemCode.BAD_REQUEST)
+    assert [len(seal) for seal in seals] == [20, 20]
+    assert not any(bytes([number]) * 4 in seal for seal in seals for number in (0, 3, 6))
+
+
+def test_a_cursor_leads_on_after_a_restart(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    (tmp_path / "first").mkdir()
+    (tmp_path / "second").mkdir()
+    with served(tmp_path / "first", state=state) as api:
+        jobs = [api.ended(api.submit("echo", number)) for number in range(3)]
+        cursor = api.http.get("/v1/jobs?limit=1").json()["cursor"]
+    with served(tmp_path / "second", state=state) as api:
+        rest = api.http.get("/v1/jobs", params={"cursor": cursor}).json()["jobs"]
+
+    assert [one["id"] for one in rest] == [jobs[1]["id"], jobs[0]["id"]]
+
+
+def test_an_admin_names_the_job_of_another_tenant_and_nobody_else_does(tmp_path: Path) -> None:
+    with (
+        guarded(tmp_path) as (api, tokens),
+        client(api, tokens, "a", "red", TokenScope.SUBMIT, TokenScope.READ) as red,
+        client(api, tokens, "b", "blue", TokenScope.READ, TokenScope.CANCEL) as blue,
+        client(api, tokens, "c", "ops", *TokenScope) as admin,
+    ):
+        path, whose = "/v1/jobs/same-id-of-two", {"tenant": "red"}
+        red.put(path, json=BODY)
+        red.get(path, params={"wait": 20})
+        for more in ("", "/result", "/journal", "/events", "/deliveries"):
+            assert admin.get(path + more, params=whose).status_code == 200, more
+            refused(admin.get(path + more), 404, ProblemCode.UNKNOWN_JOB)
+            refused(blue.get(path + more, params=whose), 403, ProblemCode.MISSING_SCOPE)
+            assert red.get(path + more, params=whose).status_code == 200, more
+        listed = [admin.get("/v1/jobs", params=query).json()["jobs"] for query in (whose, {})]
+        refused(blue.get("/v1/jobs", params=whose), 403, ProblemCode.MISSING_SCOPE)
+        refused(blue.delete(path, params=whose), 403, ProblemCode.MISSING_SCOPE)
+        assert admin.post(f"{path}/cancel", params=whose).status_code == 200
+        assert admin.delete(path, params=whose).status_code == 204
+        refused(red.get(path), 404, ProblemCode.UNKNOWN_JOB)
+
+    assert [[one["id"] for one in page] for page in listed] == [["same-id-of-two"], []]
 
 
 def test_a_tenant_has_so_many_jobs_waiting(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import PRIORITY_LEAD_S
 from cuttlebone.job_options import Priority
+from cuttlebone.store.jobs import POSITION_MAX
 from cuttlebone.store.sqlite import open_sqlite_stores
 from cuttlebone.store.stores import Stores
 from cuttlebone_abi import JobStatus
@@ -144,6 +145,25 @@ def test_a_queued_job_knows_its_place(stores: Stores) -> None:
     stores.jobs.claim()
 
     assert [stores.jobs.position(key(name)) for name in "abc"] == [None, 0, 1]
+
+
+def test_the_place_of_a_job_tells_nothing_of_what_others_have_submitted(stores: Stores) -> None:
+    insert(stores, "a", "b")
+    stores.jobs.insert(job("c", "other"), waiting_max=9).result()
+    insert(stores, "d")
+
+    assert stores.jobs.position(key("c", "other")) == 0
+    assert stores.jobs.position(key("d")) == 2
+
+
+def test_a_place_is_counted_so_far_and_no_further(stores: Stores) -> None:
+    names = [f"job-{number}" for number in range(POSITION_MAX + 2)]
+    coming = [stores.jobs.insert(job(name), waiting_max=len(names)) for name in names]
+    for one in coming:
+        one.result()
+
+    places = [stores.jobs.position(key(name)) for name in names[-3:]]
+    assert places == [POSITION_MAX - 1, POSITION_MAX, POSITION_MAX]
 
 
 def test_a_tenant_has_only_its_share_of_the_queue(stores: Stores) -> None:

@@ -14,7 +14,9 @@ class TokenScope(StrEnum):
     CANCEL = "cancel"
     """End and forget jobs."""
     ADMIN = "admin"
-    """Upload blocks, for all tenants."""
+    """Upload blocks, for all tenants, and name jobs of other tenants."""
+    METRICS = "metrics"
+    """See the numbers of the host, which are those of all tenants."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, TypeAlias
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Path, Query, Request
 
 from cuttlebone.access import Caller, Quotas, TokenScope
 from cuttlebone.access.authenticator import require
@@ -92,8 +92,27 @@ def allowed(scope: TokenScope) -> Any:  # what the framework takes has no public
     return Depends(check)
 
 
-def _job(job_id: JobId, jobs: Jobs, caller: CurrentCaller) -> Job:
-    return jobs.get(JobKey(caller.tenant, job_id))
+async def _seen_tenant(
+    caller: CurrentCaller,
+    tenant: Annotated[
+        str | None,
+        Query(
+            description="Whose jobs are meant, for a token with the scope `admin`; else one's own.",
+            max_length=64,
+        ),
+    ] = None,
+) -> str:
+    if tenant is None or tenant == caller.tenant:
+        return caller.tenant
+    require(caller, TokenScope.ADMIN)
+    return tenant
+
+
+SeenTenant: TypeAlias = Annotated[str, Depends(_seen_tenant)]
+
+
+def _job(job_id: JobId, jobs: Jobs, tenant: SeenTenant) -> Job:
+    return jobs.get(JobKey(tenant, job_id))
 
 
 ExistingJob: TypeAlias = Annotated[Job, Depends(_job)]

@@ -13,6 +13,7 @@ from cuttlebone.api.dependencies import (
     CurrentCaller,
     ExistingJob,
     Jobs,
+    SeenTenant,
     allowed,
 )
 from cuttlebone.api.long_poll import until_final
@@ -45,7 +46,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 )
 def list_jobs(
     jobs: Jobs,
-    caller: CurrentCaller,
+    tenant: SeenTenant,
     status: Annotated[JobStatus | None, Query(description="Only jobs that stand there.")] = None,
     spec: Annotated[
         str | None, Query(description="Only jobs of this spec.", max_length=256)
@@ -67,19 +68,21 @@ def list_jobs(
     key, _, value = (label or "").partition("=")
     found = jobs.find(
         JobFilter(
-            tenant=caller.tenant,
+            tenant=tenant,
             status=status,
             spec=spec,
             label=(key, value) if label else None,
             limit=limit + 1,  # one more tells whether there is a next page
-            before=None if cursor is None else read_cursor(cursor),
+            before=None if cursor is None else read_cursor(jobs.secret, tenant, cursor),
         )
     )
     page = found[:limit]
     return ExactJson(
         JobPage(
             jobs=[job_summary(job) for job in page],
-            cursor=cursor_after(page[-1]) if len(found) > limit else None,
+            cursor=cursor_after(jobs.secret, tenant, page[-1].number)
+            if len(found) > limit
+            else None,
         )
     )
 

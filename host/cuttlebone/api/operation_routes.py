@@ -14,7 +14,7 @@ from cuttlebone.http_types import DeliveryList
 
 EXPOSITION: Final = "text/plain; version=0.0.4; charset=utf-8"
 
-router = APIRouter(dependencies=[allowed(TokenScope.READ)])
+router = APIRouter()
 
 
 @router.get(
@@ -22,6 +22,7 @@ router = APIRouter(dependencies=[allowed(TokenScope.READ)])
     tags=["health"],
     summary="Numbers for Prometheus",
     response_class=Response,
+    dependencies=[allowed(TokenScope.METRICS)],
     responses={
         200: text_answer("The text format of Prometheus.", read_examples("metrics")),
         **problems(),
@@ -37,6 +38,7 @@ def show_metrics(status: Status) -> Response:
     tags=["jobs"],
     summary="Show what was told to the callback of a job",
     response_model=DeliveryList,
+    dependencies=[allowed(TokenScope.READ)],
     responses={
         200: answer("The callback, and each attempt to tell it.", read_examples("deliveries")),
         **problems(ProblemCode.UNKNOWN_JOB),

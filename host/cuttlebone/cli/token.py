@@ -32,7 +32,8 @@ def add(
         list[TokenScope] | None,
         typer.Option(
             "--scope",
-            help="What it may do; `admin` uploads blocks. Repeatable. [default: submit, read, cancel]",
+            help="What it may do; `admin` uploads blocks and names jobs of other tenants, `metrics` sees the "
+            "numbers of the host. Repeatable. [default: submit, read, cancel]",
         ),
     ] = None,
     tenant: Annotated[

@@ -65,7 +65,7 @@ def run_job(
     try:
         outcome = _outcome(guest, scope, io_schemas, recorder or unrecorded(), written_input)
     except Exception:  # noqa: BLE001  # the last resort: a bug of ours still ends in an envelope
-        outcome = internal_fault(scope.job)
+        outcome = internal_fault(scope.job, scope.tenant)
     scope.budget.settle()  # from here on nothing from outside ends it
     if (cause := scope.budget.end) is not None:
         return stopped(cause, _usage(scope))
@@ -220,10 +220,10 @@ def _carry_out(
             assert_never(command)
 
 
-def internal_fault(job: str) -> Failure:
+def internal_fault(job: str, tenant: str) -> Failure:
     """Log the exception being handled; return the failure whose message lets an operator find it."""
     reference = uuid.uuid4().hex[:12]
-    _log.exception("a job met a fault of the host", job=job, reference=reference)
+    _log.exception("a job met a fault of the host", job=job, tenant=tenant, reference=reference)
     return Failure(
         code=ErrorCode.INTERNAL,
         message=f"a fault of the host; its log has the details under {reference}",

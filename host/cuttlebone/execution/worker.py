@@ -75,7 +75,7 @@ class Worker:
                     budget.stop(CANCELLED)
                 return self._drive(job, budget)
             except Exception:  # noqa: BLE001  # the last resort of this thread: the job still ends
-                return _never_ran(internal_fault(job.id)), None
+                return _never_ran(internal_fault(job.id, job.tenant)), None
 
     def _drive(self, job: Job, budget: Budget) -> tuple[Envelope, Accounting | None]:
         try:

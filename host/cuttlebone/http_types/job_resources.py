@@ -23,7 +23,7 @@ class JobLinks(Resource):
 class QueueResource(Resource):
     """Where a queued job stands."""
 
-    position: int = Field(description="Jobs that go first.")
+    position: int = Field(description="Jobs of its tenant that go first, counted up to 1000.")
     waiting_for: str = Field(description="What the job needs in order to start.")
 
 

@@ -90,6 +90,11 @@ class JobService:
         """Jobs, newest first, at most `wanted.limit`."""
         return self._stores.jobs.find(wanted)
 
+    @property
+    def secret(self) -> bytes:
+        """What is told of the order of jobs is sealed with it; it is kept with them."""
+        return self._stores.secret
+
     def place(self, job: Job) -> QueuePlace | None:
         """Where a queued job stands; None if it is not queued."""
         position = self._stores.jobs.position(job.key)

@@ -3,10 +3,13 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from cuttlebone.job.job import Accounting, Fence, Job, JobFilter, JobKey, JobStatusRow
 from cuttlebone_abi import Envelope, JobStatus
+
+POSITION_MAX: Final = 1_000
+"""Up to which the place of a job in the queue is counted: whoever submits asks for it each time."""
 
 
 class JobStore(Protocol):
@@ -75,7 +78,10 @@ class JobStore(Protocol):
         """Jobs, newest first, at most `wanted.limit`."""
 
     def position(self, key: JobKey) -> int | None:
-        """How many queued jobs go before this queued one; None if it is not queued."""
+        """How many queued jobs of its tenant go before this queued one; None if it is not queued.
+
+        What others do does not show in it. It is counted up to POSITION_MAX.
+        """
 
     def expired(self, moment: datetime) -> Sequence[JobStatusRow]:
         """The queued jobs that were not to wait beyond `moment`."""

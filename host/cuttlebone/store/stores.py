@@ -1,7 +1,7 @@
 """All that a host keeps, as it is opened and closed together."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cuttlebone.store.events import EventStore
 from cuttlebone.store.jobs import JobStore
@@ -17,6 +17,8 @@ class Stores:
     events: EventStore
     journal: JournalStore
     outbox: Outbox
+    secret: bytes = field(repr=False)
+    """32 random bytes, made with these stores and kept with them: what is told of them is sealed with it."""
     durable: bool
     """Whether jobs outlive the host, so that it may leave them for its next start."""
     hurry: Callable[[], None]

@@ -106,7 +106,7 @@ def test_an_idempotency_key_finds_its_job(stores: Stores) -> None:
 def test_new_jobs_go_behind_those_that_wait_and_ids_belong_to_tenants(stores: Stores) -> None:
     theirs = replace(job("queued"), tenant="blue")
     assert stores.jobs.insert(theirs, waiting_max=9).result() == theirs
-    assert stores.jobs.position(theirs.key) == 2
+    assert stores.jobs.position(theirs.key) == 0
 
 
 def test_all_events_are_in_one_order_and_each_job_in_its_own(stores: Stores) -> None:

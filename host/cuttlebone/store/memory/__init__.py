@@ -21,6 +21,7 @@ def open_memory_stores(
         events=MemoryEvents(shared),
         journal=MemoryJournal(shared),
         outbox=MemoryOutbox(shared),
+        secret=shared.secret,
         durable=False,
         hurry=_nothing_to_do,
         close=_nothing_to_do,

@@ -12,6 +12,7 @@ from cuttlebone.errors import CallerError
 from cuttlebone.job.delivery import Delivery, DeliveryState
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import Accounting, Fence, Job, JobFilter, JobKey, JobStatusRow
+from cuttlebone.store.jobs import POSITION_MAX
 from cuttlebone.store.leases import lease_end, may_take
 from cuttlebone.store.memory.insertion import insert
 from cuttlebone.store.memory.state import QUEUED, KeptJob, MemoryState, queued_again
@@ -206,12 +207,12 @@ class MemoryJobs:
             return list(islice(filter(wanted.matches, newest_first), wanted.limit))
 
     def position(self, key: JobKey) -> int | None:
-        """How many queued jobs go before this queued one; None if it is not queued."""
+        """How many queued jobs of its tenant go before this queued one; None if it is not queued."""
         with self._state.lock:
             kept = self._state.kept.get(key)
             if kept is None or kept.job.status is not JobStatus.QUEUED:
                 return None
-            return self._state.queue.before(kept.place)
+            return min(self._state.queue.before(kept.place), POSITION_MAX)
 
     def expired(self, moment: datetime) -> Sequence[JobStatusRow]:
         """The queued jobs that were not to wait beyond `moment`."""

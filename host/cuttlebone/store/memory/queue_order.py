@@ -40,8 +40,8 @@ class QueueOrder:
         return min(heads)[2] if heads else None
 
     def before(self, place: Place) -> int:
-        """How many jobs go before a place."""
-        return sum(bisect.bisect_left(line, place) for line in self._lines.values())
+        """How many jobs of its tenant go before a place."""
+        return bisect.bisect_left(self._lines.get(place[2].tenant, []), place)
 
     def waiting(self, tenant: str) -> int:
         """How many jobs of a tenant are in line."""

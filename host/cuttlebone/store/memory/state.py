@@ -1,6 +1,7 @@
 """What the stores in memory share: each job with all that belongs to it, and what is looked up often."""
 
 import bisect
+import secrets
 import threading
 import uuid
 from collections import Counter
@@ -17,6 +18,7 @@ from cuttlebone.store.events import GAPS_KEPT_MAX
 from cuttlebone.store.memory.queue_order import Place, QueueOrder
 from cuttlebone.store.memory.spec_documents import SpecDocuments
 from cuttlebone.store.watchers import Watchers
+from cuttlebone.text.sealed_numbers import SECRET_BYTES
 from cuttlebone_abi import JobStatus, dump_json
 
 QUEUED: Final = dump_json({"status": JobStatus.QUEUED})
@@ -89,6 +91,7 @@ class MemoryState:
         self.lock = threading.Lock()
         self.life = uuid.uuid4().hex[:8]
         """What a cursor of this log begins with: after a restart it says nothing."""
+        self.secret = secrets.token_bytes(SECRET_BYTES)
         self.watchers = Watchers()
         self.kept: dict[JobKey, KeptJob] = {}
         self.keys: dict[tuple[str, str], JobKey] = {}

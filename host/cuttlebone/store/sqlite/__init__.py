@@ -42,6 +42,7 @@ def stores_over(database: Database, *, gaps_kept_max: int = GAPS_KEPT_MAX) -> St
         events=SqliteEvents(database),
         journal=SqliteJournal(database),
         outbox=SqliteOutbox(database),
+        secret=database.secret,
         durable=True,
         hurry=database.hurry,
         close=database.close,

@@ -27,7 +27,7 @@ from cuttlebone.job.job import now
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.store.leases import OWNER_NAME, new_owner
 from cuttlebone.store.sqlite.reading import FILE_NAME
-from cuttlebone.store.sqlite.schema import connect, open_database, truncate_log
+from cuttlebone.store.sqlite.schema import connect, kept_secret, open_database, truncate_log
 from cuttlebone.store.sqlite.tails import EventTails
 from cuttlebone.store.sqlite.writer import Change, Writer
 
@@ -61,7 +61,9 @@ class Database:
         self._lock = _lock_folder(folder, "lock" if owner == OWNER_NAME else f"lock-{owner}")
         self.owner = new_owner(owner)
         self.tails = EventTails()
-        self._writer = Writer(open_database(self._path), self.tails.committed, metrics, clock)
+        connection = open_database(self._path)
+        self.secret = kept_secret(connection)
+        self._writer = Writer(connection, self.tails.committed, metrics, clock)
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue(READERS_KEPT_MAX)
 
     def begin(self, change: Change[T]) -> Future[T]:

@@ -128,7 +128,7 @@ class SqliteJobs:
             return jobs_in(reader, wanted)
 
     def position(self, key: JobKey) -> int | None:
-        """How many queued jobs go before this queued one; None if it is not queued."""
+        """How many queued jobs of its tenant go before this queued one; None if it is not queued."""
         with self._database.reader() as reader:
             return position_in(reader, key)
 

@@ -10,6 +10,7 @@ from cuttlebone.job.events import EventKind, JobEvent
 from cuttlebone.job.job import Job, JobFilter, JobKey, JobStatusRow
 from cuttlebone.job.journal import JournalEntry, JournalPart
 from cuttlebone.job.recorded_job import RecordedJob, recorded_job
+from cuttlebone.store.jobs import POSITION_MAX
 from cuttlebone.store.sqlite.rows import (
     STATUS_COLUMNS,
     entry_of,
@@ -20,7 +21,6 @@ from cuttlebone.store.sqlite.rows import (
 )
 from cuttlebone.store.sqlite.schema import SCHEMA_VERSION, connect
 from cuttlebone.text import printable
-from cuttlebone_abi import JobStatus
 
 FILE_NAME: Final = "jobs.sqlite"
 """The database in a state folder."""
@@ -46,12 +46,11 @@ select coalesce(sum(
 """
 _NUMBER: Final = "(select number from jobs where tenant = ? and id = ?)"
 _PLACE: Final = "select rank, number from jobs where tenant = ? and id = ? and status = 'queued'"
-_BEHIND_MAX: Final = 1_000
-_BEHIND: Final = """
-select count(*) from
-(select 1 from jobs where status = 'queued' and (rank, number) > (?, ?) limit ?)
+_BEFORE: Final = """
+select count(*) from (
+    select 1 from jobs where status = 'queued' and tenant = ? and (rank, number) < (?, ?) limit ?
+)
 """
-_BEFORE: Final = "select count(*) from jobs where status = 'queued' and (rank, number) < (?, ?)"
 
 
 def job_in(connection: sqlite3.Connection, key: JobKey) -> Job | None:
@@ -88,24 +87,12 @@ def jobs_in(connection: sqlite3.Connection, wanted: JobFilter) -> list[Job]:
 
 
 def position_in(connection: sqlite3.Connection, key: JobKey) -> int | None:
-    """How many queued jobs go before this queued one; None if it is not queued.
-
-    Most ask for a job that has just come, so what comes after it is counted first, and only where
-    that is much, what goes before. Either is exact: one transaction sees one state.
-    """
-    connection.execute("begin")
-    try:
-        place = connection.execute(_PLACE, key).fetchone()
-        if place is None:
-            return None
-        (behind,) = connection.execute(_BEHIND, (*place, _BEHIND_MAX)).fetchone()
-        if behind == _BEHIND_MAX:
-            (before,) = connection.execute(_BEFORE, tuple(place)).fetchone()
-            return int(before)
-        (waiting,) = connection.execute(COUNT, (JobStatus.QUEUED,)).fetchone()
-        return int(waiting) - int(behind) - 1
-    finally:
-        connection.execute("commit")
+    """How many queued jobs of its tenant go before this queued one; None if it is not queued."""
+    place = connection.execute(_PLACE, key).fetchone()
+    if place is None:
+        return None
+    (before,) = connection.execute(_BEFORE, (key.tenant, *place, POSITION_MAX)).fetchone()
+    return int(before)
 
 
 def events_in(

@@ -1,11 +1,13 @@
 """How a connection to the file of the durable store is opened, and the file brought to this version."""
 
+import secrets
 import sqlite3
 from pathlib import Path
 from typing import Final
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.store.sqlite.migrations import MIGRATIONS
+from cuttlebone.text.sealed_numbers import SECRET_BYTES
 
 SCHEMA_VERSION: Final = len(MIGRATIONS)
 """That of the files which this host writes."""
@@ -44,6 +46,16 @@ def open_database(path: Path) -> sqlite3.Connection:
             "(and its -wal and -shm) away to start with an empty store, or put a backup in its place"
         ) from None
     return connection
+
+
+def kept_secret(connection: sqlite3.Connection) -> bytes:
+    """The secret of the file, which is made the first time that it is asked for."""
+    connection.execute(
+        "insert into meta values ('secret', ?) on conflict do nothing",
+        (secrets.token_bytes(SECRET_BYTES),),
+    )
+    (secret,) = connection.execute("select value from meta where key = 'secret'").fetchone()
+    return bytes(secret)
 
 
 def truncate_log(path: Path) -> None:
