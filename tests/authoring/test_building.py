@@ -1,6 +1,5 @@
 """Which toolchain a folder is built with, and what is said when it is missing."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -73,7 +72,7 @@ def test_sources_that_do_not_compile_are_a_failed_build(
     folder = folder_with(tmp_path, "block.c")
     (tmp_path / "block.c").write_text("int x = ;")
 
-    with pytest.raises(BuildFailed, match=Path(sys.executable).name):
+    with pytest.raises(BuildFailed, match=r"^ziglang ended with status 1$"):
         build(folder)
 
     assert "block.c:1:9: error" in capfd.readouterr().err

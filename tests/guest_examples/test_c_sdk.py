@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from cuttlebone.authoring.constructors import constructs_at_each_call
+from cuttlebone.authoring.doctor import examine
 from cuttlebone.authoring.folder import Language
+from cuttlebone.errors import FaultKind
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
 from cuttlebone_abi import Sliced, dump_json
 from guest_examples.mirrors import progress
@@ -15,8 +18,27 @@ from guest_examples.modules import ROOT, OpenGuest
 
 SDK = ROOT / "abi" / "sdk" / "c"
 MEBIBYTE = 1 << 20
+COUNTER = """#include "cuttlebone.h"
+static volatile int first = 1;
+struct Counter {
+    int n;
+    Counter() : n(first) {}
+};
+static Counter counter;
+static cf_command tell() {
+    static cf_buffer out;
+    cf_clear(&out);
+    cf_put_u64(&out, (uint64_t)counter.n++);
+    return cf_emit(cf_json_of(&out));
+}
+static cf_command start(cf_json) { return tell(); }
+static cf_command step(cf_event) { return tell(); }
+CF_BLOCK(start, step)
+"""
+"""Counts its calls in an object that a constructor sets up."""
 EXPORTS = {
     "memory", "cf_alloc", "cf_init", "cf_step", "cf_on_token", "cf_abi_version", "cf_panic",
+    "_initialize",
 }  # fmt: skip
 
 
@@ -94,6 +116,50 @@ def test_the_header_has_no_warnings_in_any_standard(tmp_path: Path, standard: st
     )
 
     assert compiled.stderr == ""
+
+
+def build_counter(folder: Path, header: str) -> bytes:
+    (folder / "cuttlebone.h").write_text(header)
+    (folder / "counter.cpp").write_text(COUNTER)
+    flags = ["-target", "wasm32-freestanding", "-Oz", "-Wl,--no-entry", "-I."]
+    compiler = [sys.executable, "-m", "ziglang", "c++"]
+    subprocess.run([*compiler, *flags, "counter.cpp", "-o", "c.wasm"], cwd=folder, check=True)
+    return (folder / "c.wasm").read_bytes()
+
+
+def counts(guest: Guest) -> list[object]:
+    emitted = b'{"event":"emitted"}'
+    answers = [guest.init(b"null"), guest.step(emitted), guest.step(emitted)]
+    return [progress(answer) for answer in answers]
+
+
+def test_what_a_constructor_set_up_lasts_from_call_to_call(
+    tmp_path: Path, open_guest: OpenGuest
+) -> None:
+    wasm = build_counter(tmp_path, (SDK / "cuttlebone.h").read_text())
+
+    assert counts(open_guest(wasm)) == [1, 2, 3]
+    assert not constructs_at_each_call(wasm)
+
+
+def test_the_check_finds_a_module_that_constructs_at_each_call(
+    tmp_path: Path, open_guest: OpenGuest, sandbox: Sandbox
+) -> None:
+    header = (SDK / "cuttlebone.h").read_text()
+    wasm = build_counter(tmp_path, header.replace('CF_EXPORT("_initialize")', "static inline"))
+
+    assert counts(open_guest(wasm)) == [1, 1, 1]
+    (finding,) = (
+        one for one in examine(wasm, sandbox).findings if one.fault.kind is FaultKind.CONSTRUCTORS
+    )
+    (line,) = finding.mendings
+    mended = build_counter(
+        tmp_path,
+        f"{header}\n{line.split('or add: ')[1]}".replace(
+            'CF_EXPORT("_initialize")', "static inline"
+        ),
+    )
+    assert counts(open_guest(mended)) == [1, 2, 3]
 
 
 def test_a_block_of_several_files_defines_everything_once(

@@ -138,7 +138,7 @@ GENERATED: Final[dict[str, Callable[[], bytes]]] = {
         extra_exports=[export(f"f{at}", 0, 0) for at in range(5000)]
     ),
     "flood_of_elements": lambda: module(section(ELEMENT, vector([b"\0\x41\0\x0b\0"] * 9000))),
-    "flood_of_data": lambda: module(section(DATA, vector([b"\0\x41\0\x0b\0"] * 9000))),
+    "flood_of_data": lambda: module(section(DATA, vector([b"\0\x41\0\x0b\0"] * 70_000))),
     "flood_of_custom_sections": lambda: module(section(0, b"\1x") * 200_000),
     "flood_of_locals": lambda: block_with(bodies=[body(b"\x20\0", local_groups(50_000))]),
     "flood_of_locals_of_4_billion": lambda: block_with(

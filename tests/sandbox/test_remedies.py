@@ -26,7 +26,13 @@ def test_an_unknown_toolchain_is_told_what_helps_with_any() -> None:
 
 def test_an_unknown_toolchain_is_told_every_flag_where_nothing_helps_with_any() -> None:
     told = remedies(FaultKind.STACK, Toolchain.UNKNOWN)
-    assert [line.partition(": ")[0] for line in told] == ["C", "Rust", "Zig"]
+    assert [line.partition(": ")[0] for line in told] == [
+        "C",
+        "Rust",
+        "Zig",
+        "AssemblyScript",
+        "Go",
+    ]
 
 
 def test_a_fault_as_text_says_what_is_wrong_and_what_to_do() -> None:

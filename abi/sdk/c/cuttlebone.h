@@ -1286,6 +1286,11 @@ CF_EXPORT("cf_panic") const cf_descriptor *cf_panic(void) {
     return cf_answer(cf_fail(CF("panic"), cf_panic_message));
 }
 
+/* The host calls this once, before anything else. Where nobody names the linker's function, it calls
+ * all constructors in front of every export, and what they made is lost between two calls. */
+void __wasm_call_ctors(void);
+CF_EXPORT("_initialize") void cf_initialize(void) { __wasm_call_ctors(); }
+
 CF_EXPORT("cf_abi_version") int cf_abi_version(void) { return CF_ABI_VERSION; }
 
 #endif /* CF_DECLARATIONS_ONLY */

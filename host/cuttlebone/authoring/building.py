@@ -165,5 +165,10 @@ def _run(command: Sequence[str], folder: Path, more: Mapping[str, str] | None = 
         env={**os.environ, "NO_COLOR": "1", **(more or {})},
     )
     if done.returncode:
-        raise BuildFailed(f"{Path(command[0]).name} ended with status {done.returncode}")
+        raise BuildFailed(f"{_compiler_of(command)} ended with status {done.returncode}")
     return done.stdout
+
+
+def _compiler_of(command: Sequence[str]) -> str:
+    """What an author knows the program as: not by the Python that starts it."""
+    return ZIGLANG[-1] if tuple(command[: len(ZIGLANG)]) == ZIGLANG else Path(command[0]).name

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from cuttlebone.authoring.anatomy import Anatomy, read_anatomy, toolchain_of
+from cuttlebone.authoring.constructors import constructs_at_each_call
 from cuttlebone.authoring.sample import sample_of
 from cuttlebone.errors import BlockRefused, Fault, FaultKind, Interrupted, JobError
 from cuttlebone.job_options import Limits
@@ -102,7 +103,11 @@ def examine(wasm: bytes, sandbox: Sandbox, *, trial_s_max: float = TRIAL_S_MAX) 
         found.error(fault)
     for warning in _looks(anatomy, shape):
         found.warn(warning)
-    _compile(wasm, sandbox, found)
+    if constructs_at_each_call(wasm):
+        message = "its constructors run again at every call: what they set up is lost in between"
+        found.warn(Fault(FaultKind.CONSTRUCTORS, "", message))
+    if not shape.faults:
+        _compile(wasm, sandbox, found)
     if found.usable:
         _try_out(wasm, sandbox, found, trial_s_max)
     return found

@@ -27,10 +27,14 @@ OPTIONAL: Final = {
     "_initialize": "() -> ()",
 }
 
+IMPORTS_NAMED_MAX: Final = 64
+
 _IMPORT_KINDS: Final = {
     ("env", "abort"): FaultKind.IMPORT_ASSEMBLYSCRIPT,
     ("env", "seed"): FaultKind.IMPORT_ASSEMBLYSCRIPT,
     ("env", "trace"): FaultKind.IMPORT_ASSEMBLYSCRIPT,
+    ("env", "Date.now"): FaultKind.IMPORT_CLOCK,
+    ("env", "performance.now"): FaultKind.IMPORT_CLOCK,
     ("wasi_snapshot_preview1", "*"): FaultKind.IMPORT_WASI,
     ("wasi_unstable", "*"): FaultKind.IMPORT_WASI,
     ("__wbindgen_placeholder__", "*"): FaultKind.IMPORT_BINDGEN,
@@ -43,11 +47,15 @@ _IMPORT_KINDS: Final = {
 
 
 def contract_faults(shape: ModuleShape) -> list[Fault]:
-    """Everything in which the module breaks the ABI, in the order imports, memories, exports."""
-    faults = [_import_fault(item) for item in shape.imports]
+    """Everything in which the module breaks the ABI: imports first, which are most often the reason."""
+    faults = [_import_fault(item) for item in shape.imports[:IMPORTS_NAMED_MAX]]
+    if more := shape.imports[IMPORTS_NAMED_MAX:]:
+        faults.append(Fault(_import_kind(more[0]), "", f"imports {len(more)} more things"))
+    faults.extend(shape.faults)
     for memory in shape.memories:
         faults.extend(_memory_faults(memory))
-    faults.extend(_export_faults(shape))
+    if shape.whole:
+        faults.extend(_export_faults(shape))
     return faults
 
 
@@ -64,6 +72,8 @@ def _import_kind(item: Import) -> FaultKind:
         case "table":
             return FaultKind.IMPORT_TABLE
         case _:
+            if item.module == "env" and item.name.startswith("console."):
+                return FaultKind.IMPORT_CONSOLE
             exact = _IMPORT_KINDS.get((item.module, item.name))
             return exact or _IMPORT_KINDS.get((item.module, "*"), FaultKind.IMPORT)
 
@@ -90,5 +100,7 @@ def _export_faults(shape: ModuleShape) -> list[Fault]:
             faults.append(advised(kind, message, name=name))
         elif found is not None and found != wanted:
             message = f"exports `{name}` as {found}, but it must be {wanted}"
-            faults.append(advised(FaultKind.EXPORT_TYPE, message, name=name))
+            own = name == "_initialize"
+            kind = FaultKind.EXPORT_INITIALIZE if own else FaultKind.EXPORT_TYPE
+            faults.append(advised(kind, message, name=name))
     return faults

@@ -75,8 +75,16 @@ _REMEDIES: Final[Mapping[FaultKind, _Remedy]] = {
         assemblyscript="add --use abort= (and --use seed=, --use trace=), or `use` in asconfig.json",
     ),
     FaultKind.IMPORT_BINDGEN: _remedy(
-        "build without wasm-bindgen (a dependency may switch it on: `cargo tree -i wasm-bindgen`)",
-        rust="take out the dependency that brings wasm-bindgen: cargo tree -i wasm-bindgen",
+        "build without wasm-bindgen (a dependency may switch it on: `cargo tree --target "
+        "wasm32-unknown-unknown -i wasm-bindgen` names it)",
+        rust="take out the dependency that brings wasm-bindgen, which this names: "
+        "cargo tree --target wasm32-unknown-unknown -i wasm-bindgen",
+    ),
+    FaultKind.IMPORT_CLOCK: _remedy(
+        "a guest has no clock: let the input say the time, and do without measuring it"
+    ),
+    FaultKind.IMPORT_CONSOLE: _remedy(
+        "a guest has no console: tell watchers with `emit`, or leave it out"
     ),
     FaultKind.IMPORT_GO: _remedy("compile with TinyGo, -target=wasm-unknown", go=_TINYGO),
     FaultKind.IMPORT_WASI: _remedy(
@@ -108,12 +116,18 @@ _REMEDIES: Final[Mapping[FaultKind, _Remedy]] = {
         rust='crate-type = ["cdylib"] in Cargo.toml, and cuttlebone::export!(YourBlock)',
         zig="add -rdynamic, and declare the functions with `export fn`",
         assemblyscript="`export function` (or `export *`) in the entry file, assembly/index.ts",
+        go="`//go:wasmexport cf_step` before the function, built by TinyGo",
     ),
     FaultKind.EXPORT_TYPE: _remedy(
         c="-target wasm32-freestanding, and size_t or uint32_t for pointers and lengths",
         rust='pub extern "C" fn with u32 or usize for pointers and lengths, for wasm32',
         zig="export fn with u32 or usize for pointers and lengths, for wasm32",
         assemblyscript="usize or u32 for pointers and lengths, i32 for the rest; no f64, no i64",
+        go=f"uint32 for pointers and lengths, and {_TINYGO}",
+    ),
+    FaultKind.EXPORT_INITIALIZE: _remedy(
+        "the host calls `_initialize` once before anything else, with nothing: let it take and return "
+        "nothing, or give yours another name"
     ),
     FaultKind.EXPORT_NAME: _remedy("export it under the name of the contract, letter by letter"),
     FaultKind.MEMORY_NOT_EXPORTED: _remedy(
@@ -121,6 +135,7 @@ _REMEDIES: Final[Mapping[FaultKind, _Remedy]] = {
         rust="take --import-memory out of the link arguments",
         zig="add --export-memory",
         assemblyscript="take out --noExportMemory",
+        go=_TINYGO,
     ),
     FaultKind.SIMD: _remedy(
         "build without -msimd128 (C) or +simd128 (Rust)",
@@ -181,6 +196,11 @@ _REMEDIES: Final[Mapping[FaultKind, _Remedy]] = {
         c='CF_SIGNATURE("{path: text}", "{title: text}")',
         rust='cuttlebone::export!(YourBlock, input = "{path: text}", output = "{title: text}")',
     ),
+    FaultKind.CONSTRUCTORS: _remedy(
+        'include the cuttlebone.h of this version, or add: extern "C" void __wasm_call_ctors(void); '
+        'extern "C" __attribute__((export_name("_initialize"))) void initialize(void) '
+        "{ __wasm_call_ctors(); }"
+    ),
     FaultKind.START: _remedy(
         "do the work of constructors and static initialisers in cf_init, where a job pays for it"
     ),
@@ -196,19 +216,28 @@ _REMEDIES: Final[Mapping[FaultKind, _Remedy]] = {
         rust=f"{_SMALL_STACK[1]}, and less static data",
         zig=f"{_SMALL_STACK[2]}, and less static data",
         assemblyscript="take out --initialMemory",
+        go=f"{_TINYGO}, which begins with less",
     ),
-    FaultKind.STACK: _remedy(c=_SMALL_STACK[0], rust=_SMALL_STACK[1], zig=_SMALL_STACK[2]),
+    FaultKind.STACK: _remedy(
+        c=_SMALL_STACK[0],
+        rust=_SMALL_STACK[1],
+        zig=_SMALL_STACK[2],
+        assemblyscript="less static data",
+        go=f"{_TINYGO}, which begins with less",
+    ),
     FaultKind.DEBUG: _remedy(
         c="take out -g, or add -Wl,--strip-debug",
         rust='strip = "debuginfo" in [profile.release]',
         zig="-O ReleaseSmall, which strips",
         assemblyscript="take out --debug and --sourceMap",
+        go=f"{_TINYGO} -no-debug",
     ),
     FaultKind.CODE: _remedy(
         c="-Oz",
         rust='opt-level = "z", lto = true, codegen-units = 1, panic = "abort"',
         zig="-O ReleaseSmall",
         assemblyscript="-Oz --converge --noAssert",
+        go=f"{_TINYGO} -opt=z",
     ),
     FaultKind.TRAP: _remedy("read each field with a default or a check, instead of unwrapping it"),
     FaultKind.LIMIT: _remedy("let it use less, or raise the limit in the spec"),
@@ -236,10 +265,15 @@ def advised(kind: FaultKind, message: str, *, name: str = "") -> Fault:
 
 
 def remedies(kind: FaultKind, toolchain: Toolchain) -> tuple[str, ...]:
-    """What helps with that toolchain: its own flag, else what helps with any, else each one's flag."""
+    """What helps with that toolchain: its own flag, else what helps with any.
+
+    Each one's flag where neither is known.
+    """
     remedy = _REMEDIES[kind]
     if toolchain in remedy.flags:
         return (f"{toolchain}: {remedy.flags[toolchain]}",)
     if remedy.whatever:
         return (remedy.whatever,)
+    if toolchain is not Toolchain.UNKNOWN:
+        return ()
     return tuple(f"{name}: {flag}" for name, flag in remedy.flags.items())

@@ -25,14 +25,14 @@ SECTIONS_MAX: Final = 1_000
 
 COUNTS_MAX: Final = {
     "types": 4_096,
-    "imports": 256,
+    "imports": 4_096,
     "functions": 20_000,
     "tables": 4,
     "memories": 1,
     "globals": 4_096,
     "exports": 256,
     "element segments": 4_096,
-    "data segments": 4_096,
+    "data segments": 65_536,  # Go makes 21 000 for a small program
 }
 
 
@@ -56,6 +56,9 @@ class Section(IntEnum):
 
 _ORDER: Final = tuple(Section)
 _CUSTOM: Final = 0
+_NEEDED_LATER: Final = frozenset({Section.TYPE, Section.IMPORT, Section.FUNCTION})
+"""Without them there is no telling of what type an export is."""
+_CONTRACTED: Final = _NEEDED_LATER | {Section.EXPORT}
 
 _COUNTED: Final = {
     Section.TYPE: "types",
@@ -83,7 +86,7 @@ _KINDS: Final = ("function", "table", "memory", "global", "tag")
 
 
 def read_shape(wasm: bytes) -> ModuleShape:
-    """Outline `wasm`; raise BlockRefused if it is no core module or is out of all proportion."""
+    """Outline `wasm`, with all that is wrong so far; raise BlockRefused if it is no core module."""
     if len(wasm) > MODULE_BYTES_MAX:
         message = f"the module has {len(wasm)} bytes; at most {MODULE_BYTES_MAX} are admitted"
         raise BlockRefused((advised(FaultKind.SIZE, message),))
@@ -93,7 +96,8 @@ def read_shape(wasm: bytes) -> ModuleShape:
     try:
         _read_sections(BytesReader(wasm, 8, len(wasm)), shape)
     except Malformed as error:
-        raise BlockRefused((advised(error.kind, f"malformed module: {error}"),)) from None
+        _note(error, shape)
+        shape.whole = False
     return shape
 
 
@@ -132,7 +136,17 @@ def _read_sections(reader: BytesReader, shape: ModuleShape) -> None:
         if rank <= last:
             raise Malformed(f"section {number} is repeated or out of order")
         last = rank
-        _read_section(section, content, shape)
+        try:
+            _read_section(section, content, shape)
+        except Malformed as error:
+            _note(error, shape)
+            shape.whole &= section not in _CONTRACTED
+            if section in _NEEDED_LATER:
+                return
+
+
+def _note(error: Malformed, shape: ModuleShape) -> None:
+    shape.faults.append(advised(error.kind, f"malformed module: {error}"))
 
 
 def _read_section(section: Section, content: BytesReader, shape: ModuleShape) -> None:

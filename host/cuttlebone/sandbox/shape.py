@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from cuttlebone.errors import Fault
 from cuttlebone.sandbox.bytes_reader import Malformed
 
 
@@ -36,6 +37,10 @@ class ModuleShape:
     memories: list[MemoryShape] = field(default_factory=list)
     exports: dict[str, str] = field(default_factory=dict)
     """Name to type text; a function's type, or the kind of another export."""
+    faults: list[Fault] = field(default_factory=list)
+    """What is malformed, or more than is admitted."""
+    whole: bool = True
+    """Whether all was read that the contract is about. If not, it tells nothing of what is missing."""
 
     def function_type(self, index: int) -> str:
         """Text of the type of a function; raise Malformed if there is no such function."""

@@ -1,6 +1,6 @@
 ;; about: A Rust dependency that brings wasm-bindgen.
 ;; says: imports the function `__wbindgen_placeholder__.__wbindgen_throw`
-;; mends: cargo tree -i wasm-bindgen
+;; mends: cargo tree --target wasm32-unknown-unknown -i wasm-bindgen
 (module
   (import "__wbindgen_placeholder__" "__wbindgen_throw" (func (param i32 i32)))
   (@producers (language "Rust" "") (processed-by "rustc" "1.80.0"))

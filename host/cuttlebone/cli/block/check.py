@@ -1,5 +1,6 @@
 """`cuttlebone block check`: everything that is wrong with a wasm file, and the flag that mends it."""
 
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -50,9 +51,11 @@ def check(
 
 
 def _show(path: Path, found: Examination) -> None:
-    for finding in found.findings:
-        write_line(f"{finding.severity:<8} {finding.message}")
-        for mending in finding.mendings:
+    # What mends several is said once, below the last of them: ten imports have one remedy.
+    for mendings, findings in groupby(found.findings, key=lambda finding: finding.mendings):
+        for finding in findings:
+            write_line(f"{finding.severity:<8} {finding.message}")
+        for mending in mendings:
             write_line(f"{'':<8} mend: {mending}")
     for name, value in found.facts.items():
         text = value if isinstance(value, str) else json_text(value, pretty=False)
