@@ -14,6 +14,7 @@ GUIDES: Final = (ROOT / "CONTRIBUTING.md", *sorted(DECISIONS.glob("*.md")))
 _PATH: Final = re.compile(
     r"`((?:abi|docs|guest-examples|host|tests)/[\w./-]*|[A-Z]+\.md|\.ci/run)`"
 )
+_TEST: Final = re.compile(r"`(tests/[\w./-]+\.py)::(\w+)`")
 _COMMAND: Final = re.compile(r"`(?:python|pytest) ((?:tests)/[\w./-]+)")
 _LINK: Final = re.compile(r"\]\(([^)#:]+)(?:#[\w-]+)?\)")
 _TREE_LINE: Final = re.compile(r"^(?P<indent> *)(?P<names>\S.*?)(?:  |$)")
@@ -86,3 +87,14 @@ def test_every_decision_is_in_the_index_and_has_all_its_parts() -> None:
             "**What would change it.**",
         ):
             assert part in text, (page.name, part)
+
+
+@pytest.mark.parametrize("page", ["durability.md", "inference.md"])
+def test_every_test_that_a_promise_names_is_there(page: str) -> None:
+    named = _TEST.findall((DOCS / page).read_text(encoding="utf-8"))
+    assert len(named) > 20
+    assert [
+        f"{path}::{name}"
+        for path, name in named
+        if f"def {name}(" not in (ROOT / path).read_text(encoding="utf-8")
+    ] == []

@@ -40,7 +40,7 @@ MICRO_BATCH_TOKENS: Final = 63
 """Tokens that llama.cpp computes at once.
 
 From 64 on its attention on processors goes by tiles, and then a sequence's numbers depend on what
-else is in the batch. Below, every sequence gets the same bits alone, in company, in chunks and
+else is in the batch. Below, in a memory that was empty, it gets the same bits alone, in company, in chunks and
 after a copied beginning (which a test holds it to), for about a fifth of prefill speed.
 """
 
