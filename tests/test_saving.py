@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.saving import UNFINISHED, give_name, save, save_first, unnamed
+from cuttlebone.saving import UNFINISHED, give_name, make_private, save, save_first, unnamed
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644])
@@ -57,3 +57,26 @@ def test_a_file_that_is_given_a_name_is_whole_under_it(tmp_path: Path) -> None:
         give_name(file, path)
     assert path.read_bytes() == b"all"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_is_made_for_its_owner_alone_with_those_above_it(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    folder = tmp_path / "cache" / "modules" / "first"
+
+    make_private(folder)
+
+    made = (folder, folder.parent, folder.parent.parent)
+    assert [one.stat().st_mode & 0o777 for one in made] == [0o700] * 3
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_folder_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
+    tmp_path.chmod(0o750)
+    make_private(tmp_path)
+    assert tmp_path.stat().st_mode & 0o777 == 0o750
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_bytes(b"")
+    with pytest.raises(FileExistsError):
+        make_private(tmp_path / "taken")

@@ -136,7 +136,10 @@ def _running(
     )
     layers = {str(layer): missing for layer, missing in modules.layers.items()}
     host = Host(
-        jobs, SpecService(catalog, blocks), HostStatus(endpoints, metrics, layers), settings
+        jobs,
+        SpecService(catalog, blocks),
+        HostStatus(endpoints, metrics, layers, stores.trouble),
+        settings,
     )
     watch_figures(metrics, stores, endpoints)
     housekeeper = Housekeeper(stores.jobs, ending, ttl_s=settings.jobs_kept_s)

@@ -38,6 +38,16 @@ def save_first(path: Path, data: bytes) -> bool:
     return True
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for their owner alone; raise OSError.
+
+    A folder that is there stays as it is. `mkdir` with `parents` would give its mode to the last one only.
+    """
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    for one in (*reversed(missing), folder):
+        one.mkdir(mode=0o700, exist_ok=True)
+
+
 @contextmanager
 def unnamed(folder: Path) -> Iterator[IO[bytes]]:
     """Open a file for the body to write, which is gone afterwards unless `give_name` was called.

@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -56,7 +57,7 @@ def test_reads_are_answered_while_nothing_can_be_kept(
     filled: tuple[Lives, Disk, httpx.Client, list[str]],
 ) -> None:
     _, _, http, accepted = filled
-    paths = ("/healthz", "/readyz", "/v1/jobs", "/v1/specs", f"/v1/jobs/{accepted[0]}/result")
+    paths = ("/healthz", "/v1/jobs", "/v1/specs", f"/v1/jobs/{accepted[0]}/result")
     answers = [http.get(path) for path in (*paths, *(f"/v1/jobs/{one}" for one in accepted))]
 
     assert {answer.status_code for answer in answers} == {200}
@@ -65,6 +66,20 @@ def test_reads_are_answered_while_nothing_can_be_kept(
     assert failures is not None
     assert float(failures[1]) > 0
     assert http.get(f"/v1/jobs/{accepted[1]}").json()["status"] in {"queued", "running"}
+
+
+def test_a_host_whose_disk_is_full_is_not_ready_until_there_is_room(
+    filled: tuple[Lives, Disk, httpx.Client, list[str]],
+) -> None:
+    _, disk, http, _ = filled
+    full = http.get("/readyz")
+    disk.free()
+    deadline = time.monotonic() + BOUND_S
+    while (again := http.get("/readyz")).status_code != 200:
+        assert time.monotonic() < deadline, again.text
+
+    assert full.status_code == 503
+    assert full.json()["reasons"] == ["the job store cannot be written: database or disk is full"]
 
 
 def test_a_host_goes_on_by_itself_once_there_is_room(

@@ -35,6 +35,16 @@ def test_a_model_that_could_not_be_loaded_on_demand_is_a_reason_too() -> None:
     assert found.reasons == ("the model `role0` is unloaded: no room",)
 
 
+def test_a_host_that_can_keep_nothing_is_not_ready_and_is_again_once_it_can() -> None:
+    troubles: list[str | None] = ["disk is full", None]
+    status = HostStatus(EndpointDirectory({}), HostMetrics(), {}, lambda: troubles.pop(0))
+
+    found = [status.readiness(), status.readiness()]
+
+    assert [one.ready for one in found] == [False, True]
+    assert found[0].reasons == ("the job store cannot be written: disk is full",)
+
+
 def test_the_layers_around_a_guest_are_told() -> None:
     assert host_with().readiness().layers == {"process": None}
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from cuttlebone.access.callers import Caller, TokenScope
 from cuttlebone.errors import OperatorError
-from cuttlebone.saving import save
+from cuttlebone.saving import make_private, save
 from cuttlebone.text import printable
 
 FILE_NAME: Final = "tokens.json"
@@ -179,7 +179,7 @@ class TokenFile:
     def _locked(self) -> Iterator[None]:
         """Keep other processes from changing the file; not the lock of the host, which may run."""
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._folder)
             lock = os.open(
                 self._folder / f"{FILE_NAME}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
             )

@@ -37,7 +37,7 @@ async def show_health(request: Request) -> Response:
     },
 )
 def show_readiness(status: Status) -> Response:
-    """Answer 503 with all reasons while a model is not ready."""
+    """Answer 503 with all reasons while a model is not ready, or nothing can be kept."""
     found = status.readiness()
     layers = {
         layer: "on" if missing is None else f"off: {missing}"

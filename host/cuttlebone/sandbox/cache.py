@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from cuttlebone.errors import OperatorError
-from cuttlebone.saving import save, save_first
+from cuttlebone.saving import make_private, save, save_first
 
 _KEY_BYTES: Final = 32
 _TAG_BYTES: Final = 32
@@ -32,7 +32,7 @@ class ArtefactCache:
         self._folder = folder
         self._bytes_max = bytes_max
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(folder)
             self._check_folder()
             self._key = self._load_key()
         except OSError as error:

@@ -1,12 +1,13 @@
 """How a host is: its models, whether it is ready, what holds around its guests, what it counts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.generation.state import Phase
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.service.answers import ModelStatus, Readiness, model_statuses
+from cuttlebone.text import printable
 
 _AS_WISHED: Final = frozenset({Phase.READY, Phase.UNLOADED})
 
@@ -15,9 +16,17 @@ class HostStatus:
     """Tells how a host is. Immutable; any thread may ask, and no call waits."""
 
     def __init__(
-        self, endpoints: EndpointDirectory, metrics: HostMetrics, layers: Mapping[str, str | None]
+        self,
+        endpoints: EndpointDirectory,
+        metrics: HostMetrics,
+        layers: Mapping[str, str | None],
+        store_trouble: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """`layers` are those around a guest: None where one holds, else why it does not."""
+        """`layers` are those around a guest: None where one holds, else why it does not.
+
+        `store_trouble` says why nothing can be kept, and does not wait.
+        """
+        self._store_trouble = store_trouble
         self._endpoints = endpoints
         self._layers = dict(layers)
         self.metrics = metrics
@@ -29,11 +38,12 @@ class HostStatus:
 
     def readiness(self) -> Readiness:
         """Whether everything works that the operator has set up. Faulty specs do not count."""
-        return Readiness(
-            tuple(
-                f"the model `{one.role}` is {one.state}" + (f": {one.reason}" if one.reason else "")
-                for one in self.models()
-                if one.state not in _AS_WISHED or one.reason
-            ),
-            self._layers,
-        )
+        reasons = [
+            f"the model `{one.role}` is {one.state}" + (f": {one.reason}" if one.reason else "")
+            for one in self.models()
+            if one.state not in _AS_WISHED or one.reason
+        ]
+        trouble = self._store_trouble()
+        if trouble is not None:
+            reasons.append(f"the job store cannot be written: {printable(trouble)}")
+        return Readiness(tuple(reasons), self._layers)

@@ -21,7 +21,7 @@ from cuttlebone.errors import (
     StoreUnavailable,
 )
 from cuttlebone.sandbox import Block
-from cuttlebone.saving import UNFINISHED, give_name, sync_folder, unnamed
+from cuttlebone.saving import UNFINISHED, give_name, make_private, sync_folder, unnamed
 from cuttlebone.text import printable
 from cuttlebone_abi import Signature
 
@@ -68,7 +68,7 @@ class BlockRegistry:
         self._summaries: dict[str, BlockSummary] = {}
         self._lock = threading.Lock()
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(folder)
             for left in folder.glob(f"*{UNFINISHED}"):
                 left.unlink()
         except OSError as error:

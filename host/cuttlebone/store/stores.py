@@ -21,6 +21,8 @@ class Stores:
     """32 random bytes, made with these stores and kept with them: what is told of them is sealed with it."""
     durable: bool
     """Whether jobs outlive the host, so that it may leave them for its next start."""
+    trouble: Callable[[], str | None]
+    """Why nothing can be kept now; None if it can, as far as is known. It does not wait."""
     hurry: Callable[[], None]
     """Try nothing again from now on: the host is stopping, whether or not the disk is full."""
     close: Callable[[], None]

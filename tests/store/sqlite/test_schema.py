@@ -1,5 +1,6 @@
 """Files of earlier versions of the durable store, and of later ones."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from cuttlebone.store.sqlite.migrations import MIGRATIONS
 from cuttlebone.store.sqlite.reading import FILE_NAME
 from cuttlebone.store.sqlite.rows import COLUMNS, row_of
 from cuttlebone.store.sqlite.schema import SCHEMA_VERSION, connect
+from cuttlebone.text.sealed_numbers import SECRET_BYTES
 from store.stores import PART, claimed, insert, job, key
 
 
@@ -52,3 +54,47 @@ def test_a_file_of_a_later_version_is_refused_and_left_alone(tmp_path: Path) -> 
 
     assert connection.execute("select status from jobs").fetchone()[0] == "queued"
     connection.close()
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {one.name: one.stat().st_mode & 0o777 for one in folder.glob(f"{FILE_NAME}*")}
+
+
+def test_nobody_but_the_owner_reads_the_file_or_what_is_beside_it(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        stores = open_sqlite_stores(tmp_path)
+        insert(stores, "a")
+        found = modes(tmp_path)
+        stores.close()
+    finally:
+        os.umask(before)
+
+    assert found == dict.fromkeys((FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm"), 0o600)
+
+
+def test_a_file_that_an_older_host_left_open_to_others_is_closed_to_them(tmp_path: Path) -> None:
+    open_sqlite_stores(tmp_path).close()
+    left = [tmp_path / f"{FILE_NAME}{end}" for end in ("", "-wal", "-shm")]
+    for path in left:
+        path.touch()
+        path.chmod(0o644)
+
+    stores = open_sqlite_stores(tmp_path)
+    insert(stores, "a")
+    found = modes(tmp_path)
+    stores.close()
+
+    assert set(found.values()) == {0o600}
+
+
+def test_the_secret_of_a_file_is_made_once(tmp_path: Path) -> None:
+    secrets = []
+    for _ in range(2):
+        stores = open_sqlite_stores(tmp_path)
+        secrets.append(stores.secret)
+        stores.close()
+
+    assert secrets[0] == secrets[1]
+    assert len(secrets[0]) == SECRET_BYTES
+    assert secrets[0] not in repr(stores).encode()

@@ -153,3 +153,19 @@ def test_a_writer_writes_what_is_outstanding_and_then_refuses(tmp_path: Path) ->
     with pytest.raises(StoreUnavailable, match="closed"):
         table.do(1)
     assert connect(tmp_path / "t.sqlite").execute("select count(*) from t").fetchone()[0] == 500
+
+
+def test_trouble_is_known_until_something_is_written_again(table: Table) -> None:
+    table.do(0)
+    assert table.writer.trouble is None
+    table.fill()
+    with pytest.raises(StoreUnavailable):
+        table.do(1)
+    assert table.writer.trouble == "database or disk is full"
+
+    table.rows()  # a commit of nothing says nothing about the disk
+    assert table.writer.trouble == "database or disk is full"
+
+    table.free()
+    table.do(2)
+    assert table.writer.trouble is None

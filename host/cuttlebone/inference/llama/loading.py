@@ -12,7 +12,7 @@ from cuttlebone.inference.gguf import read_header
 from cuttlebone.inference.llama.model import LlamaModel, LlamaOptions
 from cuttlebone.inference.llama.trial import try_out
 from cuttlebone.inference.progress import Report, go_on, unwatched
-from cuttlebone.saving import save
+from cuttlebone.saving import make_private, save
 from cuttlebone.settings import Settings
 from cuttlebone.text import printable
 
@@ -96,7 +96,7 @@ def _recorded(record: Path) -> bool | None:
 def _keep(record: Path, *, extra_buffers: bool) -> None:
     """Write the result down, whole or not at all; a host that cannot will try again next time."""
     try:
-        record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(record.parent)
         save(record, json.dumps({"extra_buffers": extra_buffers}).encode(), mode=0o600)
     except OSError:
         return

@@ -23,6 +23,7 @@ def open_memory_stores(
         outbox=MemoryOutbox(shared),
         secret=shared.secret,
         durable=False,
+        trouble=lambda: None,
         hurry=_nothing_to_do,
         close=_nothing_to_do,
     )

@@ -44,6 +44,7 @@ def stores_over(database: Database, *, gaps_kept_max: int = GAPS_KEPT_MAX) -> St
         outbox=SqliteOutbox(database),
         secret=database.secret,
         durable=True,
+        trouble=database.trouble,
         hurry=database.hurry,
         close=database.close,
     )

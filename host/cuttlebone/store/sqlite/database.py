@@ -5,10 +5,12 @@ import os
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -25,15 +27,18 @@ from tenacity import (
 from cuttlebone.errors import OperatorError, StoreUnavailable
 from cuttlebone.job.job import now
 from cuttlebone.metrics import HostMetrics
+from cuttlebone.saving import make_private
 from cuttlebone.store.leases import OWNER_NAME, new_owner
 from cuttlebone.store.sqlite.reading import FILE_NAME
 from cuttlebone.store.sqlite.schema import connect, kept_secret, open_database, truncate_log
 from cuttlebone.store.sqlite.tails import EventTails
-from cuttlebone.store.sqlite.writer import Change, Writer
+from cuttlebone.store.sqlite.writer import Change, Transaction, Writer
 
 READERS_KEPT_MAX: Final = 16
 """Idle reading connections; more are opened when needed and closed again."""
 RETRY_S_MAX: Final = 2.0
+TRIED_EVERY_S: Final = 1.0
+TRIED_BYTES: Final = 256 << 10
 
 T = TypeVar("T")
 
@@ -54,6 +59,7 @@ class Database:
         owner: str = OWNER_NAME,
         metrics: HostMetrics | None = None,
         clock: Callable[[], datetime] = now,
+        tried_every_s: float = TRIED_EVERY_S,
     ) -> None:
         """Open or make the file; raise OperatorError if it is damaged, too new or in use."""
         self._hurrying = threading.Event()
@@ -64,6 +70,10 @@ class Database:
         connection = open_database(self._path)
         self.secret = kept_secret(connection)
         self._writer = Writer(connection, self.tails.committed, metrics, clock)
+        self._trying = threading.Lock()
+        self._tried: Future[None] | None = None
+        self._tried_s = 0.0
+        self._tried_every_s = tried_every_s
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue(READERS_KEPT_MAX)
 
     def begin(self, change: Change[T]) -> Future[T]:
@@ -105,6 +115,21 @@ class Database:
             except queue.Full:
                 reader.close()
 
+    def trouble(self) -> str | None:
+        """Why nothing can be written; None if it can, as far as is known. It does not wait.
+
+        Whoever asks has it tried, at most once in `tried_every_s`, so that who asks again is told: on a
+        host that has nothing else to write, nobody else would find out.
+        """
+        with self._trying:
+            if self._tried is None or (
+                self._tried.done() and time.monotonic() - self._tried_s >= self._tried_every_s
+            ):
+                self._tried_s = time.monotonic()
+                large = self._writer.trouble is not None
+                self._tried = self._writer.begin(partial(_try_to_write, large=large))
+        return self._writer.trouble
+
     def truncate_log(self) -> None:
         """Let what was wiped from the file be wiped from its log of changes as well."""
         truncate_log(self._path)
@@ -128,6 +153,20 @@ class Database:
             self._readers.get_nowait().close()
 
 
+def _try_to_write(transaction: Transaction, *, large: bool) -> None:
+    """Write something that changes nothing.
+
+    After a failure as much as a few jobs take: the log of changes has room for a page where the disk
+    has none.
+    """
+    execute = transaction.connection.execute
+    if large:
+        execute("insert into meta values ('tried', zeroblob(?))", (TRIED_BYTES,))
+        execute("delete from meta where key = 'tried'")
+    else:
+        execute("update meta set value = value where key = 'accepted_us'")
+
+
 def _log_unavailable(state: RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome is not None else None
     _log.error("the job store cannot be written; trying again", reason=str(error))
@@ -136,7 +175,7 @@ def _log_unavailable(state: RetryCallState) -> None:
 def _lock_folder(folder: Path, name: str) -> int:
     """Take a name in the folder for this process; raise OperatorError if another host has it."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         lock = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise OperatorError(

@@ -1,7 +1,9 @@
 """How a connection to the file of the durable store is opened, and the file brought to this version."""
 
+import os
 import secrets
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +36,7 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
 
 def open_database(path: Path) -> sqlite3.Connection:
     """Open the file for writing, making or migrating it; raise OperatorError that says what to do."""
+    _keep_private(path)
     try:
         connection = connect(path)
         connection.execute("pragma journal_mode = wal")
@@ -46,6 +49,26 @@ def open_database(path: Path) -> sqlite3.Connection:
             "(and its -wal and -shm) away to start with an empty store, or put a backup in its place"
         ) from None
     return connection
+
+
+def _keep_private(path: Path) -> None:
+    """Let nobody but the owner read the file and what SQLite keeps beside it, which takes its mode.
+
+    An older host left these to be read by all who can enter the folder. A file that is there is not
+    opened: to close it again would give up the locks that this process has on it.
+    """
+    try:
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        for one in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+            with suppress(FileNotFoundError):
+                if one.stat().st_mode & 0o077:
+                    one.chmod(0o600)
+    except OSError as error:
+        raise OperatorError(
+            f"the job store {path} cannot be kept from others: {error.strerror}; it has to belong to "
+            "the user who runs the host"
+        ) from None
 
 
 def kept_secret(connection: sqlite3.Connection) -> bytes:

@@ -82,6 +82,8 @@ class Writer:
         self._hurrying = False
         self._lost = False
         self._closed = False
+        self.trouble: str | None = None
+        """Why the last commit that was to write something was undone; None if it was not."""
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
 
@@ -157,12 +159,14 @@ class Writer:
         """Apply a group in one transaction, each request in a savepoint of its own."""
         answers: list[tuple[_Request, Any, Exception | None]] = []
         transaction = Transaction(self._connection, self._clock)
-        began_s = time.monotonic()
+        began_s, changes = time.monotonic(), self._connection.total_changes
         try:
             self._connection.execute("begin immediate")
             answers.extend((request, *self._apply(request, transaction)) for request in group)
             self._connection.execute("commit")
             self._metrics.committed(len(group), time.monotonic() - began_s)
+            if self._connection.total_changes > changes:  # else nothing was written
+                self.trouble = None
         except Exception as error:  # noqa: BLE001  # whatever it is, everybody has to be told
             self._undo(group, error)
             return
@@ -195,6 +199,7 @@ class Writer:
         except sqlite3.Error as worse:
             _log.error("a transaction could not be undone", reason=str(worse))
         self._metrics.commit_failed()
+        self.trouble = str(error)
         self._unwritten = [request for request in group if request.done is None]
         for request in group:
             if request.done is not None:
