@@ -51,7 +51,7 @@ def test_a_full_disk_is_noticed_by_who_writes_and_found_mended_by_who_asks(
     for _ in range(1_000):  # a page would find room, so more than that is tried
         assert database.trouble() == "database or disk is full"
 
-    database.do(lambda transaction: limit_pages(transaction, 1_000_000))
+    database.insist(lambda transaction: limit_pages(transaction, 1_000_000))  # also beside a try
     until(database, None)
 
 
@@ -70,7 +70,7 @@ def test_what_is_tried_leaves_nothing(database: Database) -> None:
                 ).rowcount
             )
         )
-    database.do(lambda transaction: limit_pages(transaction, 1_000_000))
+    database.insist(lambda transaction: limit_pages(transaction, 1_000_000))  # also beside a try
     until(database, None)
 
     assert keys() == before
