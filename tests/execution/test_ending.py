@@ -1,20 +1,26 @@
 """How a job ends that does not end by itself: once, counted once, and told to whoever watches."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+import structlog
 
-from cuttlebone.execution.ending import CANCELLED, JobEnding
+from cuttlebone.errors import JobError
+from cuttlebone.execution.ending import CANCELLED, NO_USAGE, JobEnding, stopped
 from cuttlebone.execution.housekeeping import Housekeeper, recover
 from cuttlebone.execution.running_jobs import RunningJobs
+from cuttlebone.job.job import Submission
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.store.stores import Stores
 from cuttlebone_abi import Cancelled, ErrorCode, Failed
 from execution.accepted import without_specs
+from execution.scripts import spin
+from hosts import scripted_host, until
 from store.stores import DONE, START, Lives, claimed, insert, job, key
 
 
@@ -104,3 +110,44 @@ def test_to_cancel_what_nobody_knows_does_nothing(ends: Ends) -> None:
     ends.ending.cancel(key("nope"))
 
     assert ends.counted("cancelled") == 0
+
+
+def told_of(logs: Sequence[Mapping[str, object]]) -> Mapping[str, object]:
+    (line,) = (one for one in logs if one["event"] == "job ended")
+    return line
+
+
+def test_the_log_says_whose_job_failed_why_and_after_how_long(ends: Ends) -> None:
+    insert(ends.stores, "a")
+    failed = stopped(
+        JobError(ErrorCode.TIMEOUT, "time_ms"), NO_USAGE.model_copy(update={"duration_ms": 250})
+    )
+    with structlog.testing.capture_logs() as logs:
+        ends.ending.end(claimed(ends.stores), failed)
+
+    line = told_of(logs)
+    assert (line["job"], line["tenant"], line["spec"]) == ("a", "local", "echo")
+    assert (line["status"], line["code"]) == ("failed", "timeout")
+    assert (line["attempt"], line["duration_ms"]) == (1, 250)
+
+
+def test_the_log_has_no_code_of_a_job_that_went_well(ends: Ends) -> None:
+    insert(ends.stores, "a")
+    with structlog.testing.capture_logs() as logs:
+        ends.ending.end(claimed(ends.stores), DONE)
+
+    assert told_of(logs)["status"] == "completed"
+    assert "code" not in told_of(logs)
+
+
+def test_what_is_put_back_is_not_logged_as_ended(tmp_path: Path) -> None:
+    """A durable host that stops: the next one goes on with the job."""
+    with (
+        structlog.testing.capture_logs() as logs,
+        scripted_host(tmp_path, {"spin": spin}, state=tmp_path / "state") as host,
+    ):
+        job = host.jobs.submit(Submission("spin", None))
+        until(host, job, lambda one: one.progress == "spinning")
+
+    told = [(one["event"], one["tenant"]) for one in logs if one.get("job") == job.id]
+    assert told == [("job put back to the queue, the next start goes on with it", "local")]

@@ -15,7 +15,7 @@ LOOK_S: Final = 0.1
 def carry_out_count_tokens(command: CountTokens, scope: JobScope) -> TokensCounted:
     """Count; raise CommandError, or JobError when the job is stopped while the model is loading."""
     model = granted_model(scope, "count_tokens")
-    with scope.budget.waiting_for(_ModelWait()):
+    with scope.account.inferring(), scope.budget.waiting_for(_ModelWait()):
         counter = model.inference.counter(model.role, LOOK_S)
         if counter is None:
             tell_if_loading(scope, model)

@@ -40,8 +40,8 @@ def carry_out_infer(command: Infer, scope: JobScope, verdict: AskVerdict | None)
         asks_verdict=verdict is not None,
     )
     with (
-        model.inference.open(model.role, request, scope.account) as generation,
         scope.account.inferring(),
+        model.inference.open(model.role, request, scope.account) as generation,
     ):
         tell_if_loading(scope, model)
         with (

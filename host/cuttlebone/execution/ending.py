@@ -7,10 +7,19 @@ import structlog
 from cuttlebone.errors import JobError
 from cuttlebone.execution.accepted_specs import AcceptedSpecs
 from cuttlebone.execution.running_jobs import RunningJobs
-from cuttlebone.job.job import Accounting, Job, JobKey, JobStatusRow, now
+from cuttlebone.job.job import Accounting, Job, JobKey, JobStatusRow
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.store.jobs import JobStore
-from cuttlebone_abi import Cancelled, Envelope, ErrorCode, Failed, Failure, JobStatus, Usage
+from cuttlebone_abi import (
+    Cancelled,
+    Completed,
+    Envelope,
+    ErrorCode,
+    Failed,
+    Failure,
+    JobStatus,
+    Usage,
+)
 
 CANCELLED: Final = JobError(ErrorCode.CANCELLED, "cancelled by request")
 STOPPING: Final = JobError(ErrorCode.CANCELLED, "cancelled: the host is stopping")
@@ -54,14 +63,14 @@ class JobEnding:
         """
         if not self._finished(job, envelope, accounting):
             return False
-        if accounting is None or job.started_at is None:
+        if accounting is None:
             self._metrics.job_ended(job.spec, envelope.status)
             return True
         self._metrics.job_ended(
             job.spec,
             envelope.status,
             queued_s=accounting.queue_ms / 1000,
-            running_s=(now() - job.started_at).total_seconds(),
+            running_s=envelope.usage.duration_ms / 1000,
             guest_s=accounting.guest_ms / 1000,
         )
         return True
@@ -89,6 +98,15 @@ class JobEnding:
         if not self._jobs.finish(job.fence, envelope=envelope, accounting=accounting):
             return False
         self._specs.release(job.spec_sha256)
-        tenant, job_id = job.key
-        _log.info("job ended", job=job_id, tenant=tenant, spec=job.spec, status=envelope.status)
+        _tell_end(job, envelope)
         return True
+
+
+def _tell_end(job: Job | JobStatusRow, envelope: Envelope) -> None:
+    """Log an end: an operator has to see whose job failed, and why, without asking the API."""
+    code = {} if isinstance(envelope, Completed) else {"code": envelope.error.code}
+    tenant, job_id = job.key
+    _log.info(
+        "job ended", job=job_id, tenant=tenant, spec=job.spec, status=envelope.status, **code,
+        attempt=job.attempt, duration_ms=envelope.usage.duration_ms,
+    )  # fmt: skip

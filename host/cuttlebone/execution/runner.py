@@ -6,6 +6,7 @@ from typing import assert_never
 
 import structlog
 
+from cuttlebone.commands.account import JobAccount
 from cuttlebone.commands.count_tokens import carry_out_count_tokens
 from cuttlebone.commands.emit import carry_out_emit
 from cuttlebone.commands.files import carry_out_file_command
@@ -149,7 +150,11 @@ def _answer(
         if isinstance(command, Infer | InferMany):
             recorder.listened(recalled, _tell_again(recalled, command, guest, scope))
         return recalled.event
-    tokens_in, tokens_out, listener = budget.tokens_in, budget.tokens_out, TokenListener(guest)
+    tokens_in, tokens_out, listener = (
+        budget.tokens_in,
+        budget.tokens_out,
+        TokenListener(guest, scope.account),
+    )
     try:
         event: Event = _carry_out(command, reply, listener, scope, recorder)
     except CommandError as error:
@@ -185,8 +190,9 @@ def _tell_again(
 class TokenListener:
     """Asks a guest for its verdicts and remembers what it was asked about."""
 
-    def __init__(self, guest: Guest) -> None:
+    def __init__(self, guest: Guest, account: JobAccount) -> None:
         self._guest = guest
+        self._account = account
         self.pieces: list[str] = []
 
     def verdict(self) -> AskVerdict | None:
@@ -195,7 +201,10 @@ class TokenListener:
 
     def _ask(self, piece: str) -> bool:
         self.pieces.append(piece)
-        return self._guest.on_token(piece.encode()) != 0
+        before_ms = self._guest.accounting.guest_ms
+        stop = self._guest.on_token(piece.encode()) != 0
+        self._account.heard((self._guest.accounting.guest_ms - before_ms) / 1000)
+        return stop
 
 
 def _carry_out(

@@ -11,6 +11,7 @@ from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import GrantedModel, JobScope
 from cuttlebone.errors import StoreUnavailable
 from cuttlebone.execution.accepted_specs import AcceptedSpecs
+from cuttlebone.execution.accounting import accounting_of
 from cuttlebone.execution.ending import CANCELLED, NO_USAGE, STOPPING, JobEnding
 from cuttlebone.execution.event_log import EventLog
 from cuttlebone.execution.queue import JobQueue
@@ -62,7 +63,11 @@ class Worker:
         budget = Budget(job.limits)
         envelope, accounting = self._run_one(job, budget)
         if budget.end is STOPPING and self.stores.durable:
-            self.stores.jobs.release(job.fence)  # the next start goes on with it
+            self.stores.jobs.release(job.fence)
+            _log.info(
+                "job put back to the queue, the next start goes on with it",
+                job=job.id, tenant=job.tenant, spec=job.spec, attempt=job.attempt,
+            )  # fmt: skip
         else:
             self.ending.end(job, envelope, accounting)
 
@@ -94,7 +99,9 @@ class Worker:
                 bytes_max=self.journal_bytes_max,
             )
             envelope = run_job(guest, scope, loaded.io_schemas, job.input, recorder)
-            return envelope, _accounting(job, scope, guest)
+            return envelope, accounting_of(
+                job, scope, guest.accounting, duration_ms=envelope.usage.duration_ms
+            )
 
     def _scope(self, job: Job, loaded: LoadedSpec, budget: Budget) -> JobScope:
         spec = loaded.spec
@@ -116,23 +123,3 @@ class Worker:
 
 def _never_ran(failure: Failure) -> Envelope:
     return Failed(error=failure, usage=NO_USAGE)
-
-
-def _accounting(job: Job, scope: JobScope, guest: Guest) -> Accounting:
-    used = guest.accounting
-    elapsed_ms = scope.budget.elapsed_s * 1000
-    infer_ms = scope.account.infer_s * 1000
-    queued_s = (job.started_at - job.created_at).total_seconds() if job.started_at else 0.0
-    return Accounting(
-        queue_ms=round(queued_s * 1000),
-        guest_ms=round(used.guest_ms),
-        infer_ms=round(infer_ms),
-        infer_wait_ms=round(scope.budget.waited_s * 1000),
-        host_ms=max(0, round(elapsed_ms - infer_ms - used.guest_ms)),
-        steps=scope.budget.steps,
-        memory_bytes_peak=used.memory_bytes_peak,
-        fuel=used.fuel,
-        tokens_cached=scope.account.tokens_cached,
-        prefill_ms=round(scope.account.prefill_s * 1000),
-        decode_ms=round(scope.account.decode_s * 1000),
-    )

@@ -147,6 +147,7 @@ class Generation:
                 tokens_in=self._tokens_in,
                 tokens_cached=self._tokens_cached,
                 tokens_out=self._tokens_out,
+                submitted_s=self._submitted_s,
                 waited_s=self._waited(),
                 prefill_s=self._stretch(self._admitted_s, self._first_token_s),
                 decode_s=self._stretch(self._first_token_s, None),

@@ -32,13 +32,15 @@ class AccountingResource(Resource):
 
     queue_ms: int
     guest_ms: int = Field(description="Inside the code of the block.")
-    infer_ms: int = Field(description="In generations, waiting included.")
+    infer_ms: int = Field(
+        description="In generations, waiting included; verdicts of the guest are the guest's."
+    )
     infer_wait_ms: int = Field(
         description="Of these, waiting for admission or for the model to load."
     )
-    prefill_ms: int = Field(description="Of these, from admission to the first token.")
+    prefill_ms: int = Field(description="Of these, in which there were only prompts to evaluate.")
     decode_ms: int = Field(
-        description="Of these, from the first token to the end, the verdicts of the guest included."
+        description="Of these, in which a generation was under way after its first token."
     )
     host_ms: int = Field(description="The rest of the running time.")
     steps: int

@@ -82,7 +82,7 @@ class Accounting:
     guest_ms: int
     """Inside the guest's own code."""
     infer_ms: int
-    """From submitting generations to their ends, waiting included."""
+    """From submitting generations to their ends, waiting included, verdicts of the guest left out."""
     infer_wait_ms: int
     """Of these, waiting for admission or for the model to load."""
     host_ms: int
@@ -93,9 +93,9 @@ class Accounting:
     """Operations of the guest's code; None where they were not counted."""
     tokens_cached: int
     prefill_ms: int = 0
-    """Of `infer_ms`, from admissions to first tokens. 0 in jobs kept before it was measured."""
+    """Of `infer_ms`, in which there were prompts alone to be evaluated. 0 in jobs kept before it was measured."""
     decode_ms: int = 0
-    """Of `infer_ms`, from first tokens to ends, the guest's verdicts included."""
+    """Of `infer_ms`, in which a generation was under way after its first token."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.job.recorded_job import read_recorded_job
 from cuttlebone.job_options import Recording
 from cuttlebone.testing import Commands, ScriptedGuest
-from cuttlebone_abi import Completed, Json, dump_json
-from execution.recordings import BLOCK_SHA256, TEXT, again, again_with_files, changed, record
+from cuttlebone_abi import Cancelled, Completed, Failure, Json, Usage, dump_json
+from execution.recordings import BLOCK_SHA256, MORE, TEXT, again, again_with_files, changed, record
 
 
 @pytest.mark.parametrize("state", ["memory", "durable"])
@@ -201,3 +201,26 @@ def test_a_time_limit_that_the_job_ran_into_says_nothing_about_the_block(folder:
         shown = again(recorded, slow, watchdog=watchdog)
 
     assert (shown.end, len(shown.steps)) == (End.JOURNAL_OVER, 1)
+
+
+def endless(guest: ScriptedGuest, _value: Json) -> Commands:
+    """Do a little, and then nothing more that a host could see."""
+    yield {"cmd": "emit", "progress": 1}
+    yield {"cmd": "infer", "prompt": "count", "max_tokens": 20}
+    guest.spin()
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_a_replay_ends_where_the_journal_of_a_cancelled_job_does(folder: Path, steps: int) -> None:
+    """No watchdog is there to end it: a replay that went on would not come back."""
+    spent = Usage(tokens_in=0, tokens_out=0, duration_ms=1, model="")
+    cancelled = Cancelled(error=Failure(code="cancelled", message="by request"), usage=spent)
+    whole = record(
+        folder, endless, recording=Recording.FULL, more=f"{MORE}\nlimits: {{time_ms: 500}}"
+    )
+    recorded = whole.model_copy(update={"steps": whole.steps[:steps], "envelope": cancelled})
+
+    shown = again(recorded, endless)
+
+    assert (shown.end, len(shown.steps)) == (End.JOURNAL_OVER, steps)
+    assert len(whole.steps) == 2

@@ -20,6 +20,8 @@ from cuttlebone_abi import (
     Envelope,
     ErrorCode,
     Failed,
+    Infer,
+    InferMany,
     dump_json,
 )
 
@@ -87,11 +89,14 @@ class RecordedJournal:
         if again or entry.event is None:
             return None
         self._went(step, reply, AnswerSource.JOURNAL)
+        if not isinstance(command, Infer | InferMany):  # the verdicts on those are still to come
+            self._end_with_journal()
         return entry
 
     def listened(self, entry: JournalEntry, verdicts: Sequence[bool]) -> None:
         """Compare the verdicts on the pieces of a generation."""
         if stopped_as_before(entry, verdicts):
+            self._end_with_journal()
             return
         stop = verdicts.index(True) + 1 if True in verdicts else None
         pieces = len(entry.pieces)
@@ -115,6 +120,7 @@ class RecordedJournal:
         if entry.event_sha256 != digest(done.event):
             self._diverge(done.step, DivergedPart.EVENT, _told(entry), done.event.decode())
         self._went(done.step, done.reply, AnswerSource.AGAIN)
+        self._end_with_journal()
 
     def compare_end(self, envelope: Envelope) -> None:
         """Compare how the block ended."""
@@ -133,13 +139,29 @@ class RecordedJournal:
         A command that is not `answered` here may be the one that ended a failed job.
         """
         recorded = self._envelope
-        open_end = recorded is None or not _by_block(recorded)
-        if open_end or (isinstance(recorded, Failed) and not answered):
+        if self._open_end or (isinstance(recorded, Failed) and not answered):
             self.over = True
             raise _Over
         self._diverge(
             step, DivergedPart.END, "" if recorded is None else _ending(recorded), reply.decode()
         )
+
+    @property
+    def nothing_left(self) -> bool:
+        """Whether all that was recorded has gone, and what came then was not the block's doing.
+
+        A block that goes on from here may do so for ever, and nothing can be compared to it.
+        """
+        return self.next_step > len(self._entries) and self._open_end
+
+    @property
+    def _open_end(self) -> bool:
+        return self._envelope is None or not _by_block(self._envelope)
+
+    def _end_with_journal(self) -> None:
+        if self.nothing_left:
+            self.over = True
+            raise _Over
 
     def _went(self, step: int, reply: bytes, source: AnswerSource) -> None:
         self.steps.append(ReplayedStep(step, reply.decode(), source))

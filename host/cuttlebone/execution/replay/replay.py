@@ -97,9 +97,7 @@ def replay(
         budget=Budget(recorded.limits),
     )
     with closing(scope), watchdog.watch(scope.budget) if watchdog else nullcontext():
-        envelope = run_job(guest, scope, io_schemas, dump_json(recorded.input), journal)
-    if journal.divergence is None and not journal.over:
-        journal.compare_end(envelope)
+        _drive(guest, scope, io_schemas, recorded, journal)
     return Replay(
         tuple(journal.steps),
         _end(journal),
@@ -107,6 +105,21 @@ def replay(
         block_sha256=block_sha256,
         recorded_block_sha256=recorded.block_sha256,
     )
+
+
+def _drive(
+    guest: Guest,
+    scope: JobScope,
+    io_schemas: IoSchemas,
+    recorded: RecordedJob,
+    journal: RecordedJournal,
+) -> None:
+    if journal.nothing_left:
+        journal.over = True  # the block did not come to its first command then, and may never
+        return
+    envelope = run_job(guest, scope, io_schemas, dump_json(recorded.input), journal)
+    if journal.divergence is None and not journal.over:
+        journal.compare_end(envelope)
 
 
 def _end(journal: RecordedJournal) -> End:
