@@ -9,17 +9,24 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from cuttlebone.inference.kv_cells import KvCells
 from cuttlebone.inference.model import Slot, Token
-from cuttlebone.inference.scheduler import Chunk, Demand, Scheduler, SequenceId
+from cuttlebone.inference.prefill_pacer import PrefillPacer
+from cuttlebone.inference.scheduler import Chunk, Scheduler
+from cuttlebone.inference.turns import Demand, SequenceId
 
 CELLS, SLOTS, BATCH = 24, 5, 8
 
 
 def demand(
-    prompt: str, *, tokens_max: int = 1, job: str = "job", interactive: bool = False
+    prompt: str,
+    *,
+    tokens_max: int = 1,
+    job: str = "job",
+    tenant: str = "tenant",
+    interactive: bool = False,
 ) -> Demand:
     """A demand whose prompt has a token for each character."""
     tokens = tuple(Token(ord(char)) for char in prompt)
-    return Demand(job, "tenant", interactive, tokens, tokens_max)
+    return Demand(job, tenant, interactive, tokens, tokens_max)
 
 
 def scheduler(*, cells: int = CELLS, slots: int = SLOTS, kept: int = CELLS) -> Scheduler:
@@ -189,6 +196,88 @@ def test_jobs_take_turns_however_many_generations_each_has() -> None:
     plans = scheduler(slots=4)
     many = [demand(char, job="many") for char in "abcdef"]
     assert begin(plans, *many, demand("x", job="one")) == [1, 7, 2, 3]
+
+
+def test_the_last_place_is_for_a_tenant_that_has_none_and_has_asked_before() -> None:
+    plans = scheduler(slots=3)
+    many = [demand(char, job="many") for char in "abcd"]
+    assert begin(plans, *many, demand("x", job="one", tenant="other")) == [1, 5, 2]
+    plans.remove(SequenceId(5))
+    assert plans.admit() is None
+    plans.submit(SequenceId(6), demand("y", job="one", tenant="other"))
+    admission = plans.admit()
+    assert admission is not None
+    assert admission.sequence == 6
+
+
+def test_a_tenant_that_is_alone_has_every_place() -> None:
+    assert begin(scheduler(), *[demand(char) for char in "abcdef"]) == [1, 2, 3, 4, 5]
+
+
+def test_a_prompt_beside_many_of_another_tenant_has_every_other_batch() -> None:
+    plans = scheduler()
+    begin(
+        plans,
+        *[demand(char * 4, job=char) for char in "abc"],
+        demand("z" * 4, job="z", tenant="other"),
+    )
+    served = []
+    for _ in range(4):
+        (chunk,) = plans.plan(1).prefill
+        plans.evaluated(chunk.sequence, chunk.position + chunk.tokens)
+        served.append(chunk.sequence)
+    assert served == [1, 4, 2, 4]
+
+
+def test_a_short_job_is_served_soon_beside_256_generations_of_another_tenant() -> None:
+    """On a simulated machine: seconds until its first token, beside them and by itself."""
+    short = demand("z" * 60, tokens_max=1, job="short", tenant="other")
+    alone_s = seconds_until_served(short, [])
+    crowd = [demand(chr(1000 + number) * 20, tokens_max=400) for number in range(256)]
+    assert seconds_until_served(short, crowd) < 3 * alone_s
+
+
+def seconds_until_served(wanted: Demand, crowd: list[Demand]) -> float:
+    """How long a tenant that was there before waits for its first token when a crowd has come."""
+    cells = KvCells(cells=16 * 512, slots=16, kept_cells_max=0)
+    machine = SimulatedMachine(Scheduler(cells, batch_tokens_max=512))
+    earlier, served = SequenceId(0), SequenceId(1000)
+    machine.plans.submit(earlier, wanted)
+    machine.plans.admit()
+    machine.plans.remove(earlier)
+    for number, demanded in enumerate(crowd, start=1):
+        machine.plans.submit(SequenceId(number), demanded)
+    for _ in range(100):
+        machine.batch()
+    machine.plans.submit(served, wanted)
+    machine.seconds = 0.0
+    while served not in machine.generating:
+        machine.batch()
+    return machine.seconds
+
+
+class SimulatedMachine:
+    """Carries out plans at a fixed price of each batch and of each token; nothing ever ends."""
+
+    def __init__(self, plans: Scheduler) -> None:
+        self.plans = plans
+        self.pacer = PrefillPacer()
+        self.generating: set[SequenceId] = set()
+        self.seconds = 0.0
+
+    def batch(self) -> None:
+        """Admit, plan, evaluate."""
+        while self.plans.admit() is not None:
+            pass
+        budget = self.pacer.prefill_tokens(len(self.generating), self.plans.prompt_weight)
+        plan = self.plans.plan(budget)
+        for chunk in plan.prefill:
+            self.plans.evaluated(chunk.sequence, chunk.position + chunk.tokens)
+        prompts = sum(chunk.tokens for chunk in plan.prefill)
+        took_s = 0.01 + 0.001 * len(plan.decode) + 0.002 * prompts
+        self.pacer.took(len(plan.decode), prompts, took_s)
+        self.generating = set(plan.decode)
+        self.seconds += took_s
 
 
 def test_decode_comes_before_prefill_and_long_prompts_are_cut_into_chunks() -> None:

@@ -58,6 +58,11 @@ class KvCells:
         return self._total - self._tree.tokens - self._reserved()
 
     @property
+    def open_slots(self) -> int:
+        """Slots that a sequence could have: the free ones, and those with a kept prompt."""
+        return len(self._free_slots) + len(self.kept)
+
+    @property
     def kept(self) -> list[Slot]:
         """Slots that hold nothing but a kept prompt, the least recently used first."""
         return [slot for slot, tenancy in self._tenancies.items() if not tenancy.running]

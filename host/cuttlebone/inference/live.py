@@ -8,8 +8,9 @@ from cuttlebone.generation.ticket import Generation
 from cuttlebone.inference.meter import Meter
 from cuttlebone.inference.model import Model
 from cuttlebone.inference.prompts import Prepared
-from cuttlebone.inference.scheduler import Scheduler, SequenceId
+from cuttlebone.inference.scheduler import Scheduler
 from cuttlebone.inference.sequence import LiveSequence
+from cuttlebone.inference.turns import SequenceId
 from cuttlebone_abi import ErrorCode, Finish
 
 

@@ -51,12 +51,12 @@ class PrefillPacer:
         self._nn = self._nn * DECODE_MEMORY + decoding * decoding
         self._ns = self._ns * DECODE_MEMORY + decoding * seconds
 
-    def prefill_tokens(self, decoding: int, prefilling: int) -> int:
+    def prefill_tokens(self, decoding: int, prompt_weight: float) -> int:
         """Prompt tokens for a batch with one token for each of `decoding` generations.
 
-        Every sequence has an equal share of the time, and those that generate have half a one
-        more: one prompt leaves a generation six tenths of its speed, and many prompts are not kept
-        waiting by the first that is ready. Beside generations that may be none in one batch and
+        Together the prompts weigh as much as `prompt_weight` of the generations, and those have half
+        a one more: one prompt leaves a generation six tenths of its speed, and many prompts are not
+        kept waiting by the first that is ready. Beside generations that may be none in one batch and
         one in the next. How many fit into a batch at all is for others to say.
         """
         each_s = self._prefill_each_s or self._line()[1]
@@ -65,7 +65,7 @@ class PrefillPacer:
         alone_s = self._alone_s(decoding)
         by_time = max(BATCH_S_MAX - alone_s, alone_s * LONGER_AT_LEAST) / each_s
         if decoding:
-            by_time = min(by_time, alone_s * prefilling / (decoding + DECODE_BONUS) / each_s)
+            by_time = min(by_time, alone_s * prompt_weight / (decoding + DECODE_BONUS) / each_s)
         due = by_time + self._owed
         tokens = int(due) if decoding else max(1, int(due))
         self._owed = max(due - tokens, 0.0)

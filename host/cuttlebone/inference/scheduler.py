@@ -1,26 +1,16 @@
 """Which tokens go into the next batch: pure data, no model, no clock, no thread."""
 
-from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NewType
 
 from cuttlebone.inference.kv_cells import KvCells, Tenancy
-from cuttlebone.inference.model import Slot, Token
-
-SequenceId = NewType("SequenceId", int)
-"""Names one generation from its submission to its end; never used twice."""
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What a generation needs of the batch and the memory."""
-
-    job: str
-    tenant: str
-    interactive: bool
-    prompt: tuple[Token, ...]
-    tokens_max: int
+from cuttlebone.inference.model import Slot
+from cuttlebone.inference.turns import (
+    AdmissionTurns,
+    Demand,
+    PromptTurns,
+    SequenceId,
+    prompt_weight,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +79,23 @@ class Scheduler:
     """All generations of one model, from submission to end. Owned by the inference thread.
 
     A sequence is waiting (no slot), in prefill (a slot, prompt not wholly evaluated) or in decode.
-    Admission takes jobs in turn, interactive ones first; the first that does not fit stops it,
-    so that a large one gets its turn. Decode comes before prefill; no batch is empty while
-    anything can go on. `running` is in order of admission.
+    Admission takes tenants in turn, then their jobs; the first that does not fit stops it, so that
+    a large one gets its turn. The last place is for a tenant that asked before and has none now.
+    Decode comes before prefill; no batch is empty while anything can go on. `running` is in
+    order of admission.
     """
 
     def __init__(self, cells: KvCells, *, batch_tokens_max: int) -> None:
         self._cells = cells
         self._batch_tokens_max = batch_tokens_max
-        self._waiting: dict[tuple[bool, str], deque[tuple[SequenceId, Demand]]] = {}
+        self._turns = AdmissionTurns()
+        self._prompt_turns = PromptTurns()
         self._running: dict[SequenceId, _Running] = {}
-        self._served: dict[str, int] = {}
-        self._turn = 0
 
     @property
     def waiting(self) -> int:
         """Generations without a slot."""
-        return sum(len(line) for line in self._waiting.values())
+        return self._turns.waiting
 
     @property
     def running(self) -> int:
@@ -113,9 +103,13 @@ class Scheduler:
         return len(self._running)
 
     @property
-    def prefilling(self) -> int:
-        """Generations with a slot whose prompt is not wholly evaluated."""
-        return sum(not entry.prefilled for entry in self._running.values())
+    def prompt_weight(self) -> float:
+        """How many of the generations in decode those in prefill weigh as much as."""
+        running = self._running.values()
+        return prompt_weight(
+            [entry.demand for entry in running if not entry.prefilled],
+            [entry.demand for entry in running if entry.prefilled],
+        )
 
     @property
     def free_cells(self) -> int:
@@ -134,31 +128,26 @@ class Scheduler:
 
     def submit(self, sequence: SequenceId, demand: Demand) -> None:
         """Let a generation wait for its place."""
-        line = self._waiting.setdefault((not demand.interactive, demand.job), deque())
-        line.append((sequence, demand))
+        self._turns.wait(sequence, demand)
 
     def admit(self) -> Admitted | None:
         """Give the next waiting generation its place, or None while there is none or no room."""
-        if not self._waiting:
+        first = self._turns.first()
+        if first is None:
             return None
-        # A job goes behind the others of its class once one of its generations was admitted:
-        # the dict keeps the order, and False (interactive) sorts before True.
-        key = min(self._waiting, key=lambda key: key[0])
-        line = self._waiting[key]
-        sequence, demand = line[0]
+        sequence, demand = first
+        if self._held_open_for_others(demand.tenant):
+            return None
         admission = self._cells.admit(demand.tenant, demand.prompt, demand.tokens_max)
         if admission is None:
             return None
-        line.popleft()
-        del self._waiting[key]
-        if line:
-            self._waiting[key] = line
+        self._turns.admitted(demand)
         self._running[sequence] = _Running(demand, admission.tenancy)
         return Admitted(sequence, admission.tenancy.slot, admission.evicted)
 
     def plan(self, prefill_tokens_max: int) -> Plan:
         """Make the next batch, with at most `prefill_tokens_max` prompt tokens in it."""
-        self._turn += 1
+        self._prompt_turns.begin_batch()
         ready = [key for key, entry in self._running.items() if entry.prefilled and entry.ready]
         decode = ready[: self._batch_tokens_max - 1]
         copies = self._begin()
@@ -183,13 +172,13 @@ class Scheduler:
         """End a generation; None if it had no place. What a `spoiled` one holds is not kept."""
         entry = self._running.pop(sequence, None)
         if entry is None:
-            self._forget_waiting(sequence)
+            self._turns.forget(sequence)
             return None
+        self._turns.ended(entry.demand)
         if spoiled:
             entry.place.evaluated = 0
         kept = self._cells.release(entry.slot)
-        if not any(other.demand.job == entry.demand.job for other in self._running.values()):
-            self._served.pop(entry.demand.job, None)
+        self._prompt_turns.keep(other.demand for other in self._running.values())
         return Released(entry.slot, kept, tuple(self._cells.trim()))
 
     def _begin(self) -> tuple[Copy, ...]:
@@ -212,7 +201,7 @@ class Scheduler:
         chunks = []
         urgent = self._urgent_slots()
         pending = [
-            (entry.slot not in urgent, self._served.get(entry.demand.job, 0), at, key)
+            (self._prompt_turns.rank(entry.demand, urgent=entry.slot in urgent), at, key)
             for at, (key, entry) in enumerate(self._running.items())
             if entry.begun and not entry.prefilled
         ]
@@ -222,7 +211,7 @@ class Scheduler:
             if not tokens:
                 break
             budget -= tokens
-            self._served[entry.demand.job] = self._turn
+            self._prompt_turns.served(entry.demand)
             chunks.append(Chunk(key, entry.place.evaluated, tokens))
         return tuple(chunks)
 
@@ -234,12 +223,11 @@ class Scheduler:
                 urgent |= self._cells.waits_for(entry.slot)
         return urgent
 
-    def _forget_waiting(self, sequence: SequenceId) -> None:
-        for key, line in list(self._waiting.items()):
-            kept: Sequence[tuple[SequenceId, Demand]] = [
-                item for item in line if item[0] != sequence
-            ]
-            if kept:
-                self._waiting[key] = deque(kept)
-            else:
-                del self._waiting[key]
+    def _held_open_for_others(self, tenant: str) -> bool:
+        """Whether this tenant must leave the last place to a known one that has none and may come.
+
+        Else such a one would wait for a whole generation in the largest possible company.
+        """
+        turns = self._turns
+        last = self._cells.open_slots <= 1
+        return last and turns.has_place(tenant) and not turns.all_have_places

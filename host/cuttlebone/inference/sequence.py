@@ -8,7 +8,8 @@ from cuttlebone.generation.ticket import Generation
 from cuttlebone.inference.answer_text import AnswerText
 from cuttlebone.inference.model import CompiledConstraint, Model, Run, Sampler, Slot, Token
 from cuttlebone.inference.prompts import Prepared
-from cuttlebone.inference.scheduler import Chunk, Demand
+from cuttlebone.inference.scheduler import Chunk
+from cuttlebone.inference.turns import Demand
 from cuttlebone_abi import Finish
 
 

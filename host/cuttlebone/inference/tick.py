@@ -20,8 +20,9 @@ from cuttlebone.inference.meter import Meter
 from cuttlebone.inference.model import DecodeFailed, Model, Run
 from cuttlebone.inference.prefill_pacer import PrefillPacer
 from cuttlebone.inference.prompts import PromptMaker
-from cuttlebone.inference.scheduler import Copy, Plan, Scheduler, SequenceId
+from cuttlebone.inference.scheduler import Copy, Plan, Scheduler
 from cuttlebone.inference.sequence import BatchLimits, LiveSequence, patience
+from cuttlebone.inference.turns import SequenceId
 from cuttlebone_abi import ErrorCode
 
 
@@ -71,7 +72,7 @@ class Ticker:
         self._show()
         if self._scheduler.runnable:
             plan = self._scheduler.plan(
-                self._pacer.prefill_tokens(self._live.decoding, self._scheduler.prefilling)
+                self._pacer.prefill_tokens(self._live.decoding, self._scheduler.prompt_weight)
             )
             for copy in plan.copies:
                 self._copy(copy)
