@@ -5,7 +5,12 @@ from itertools import count
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from cuttlebone.inference.model import Token
 from cuttlebone.inference.turns import (
@@ -127,8 +132,9 @@ class Fairness(RuleBasedStateMachine):
         assert sorted(admitted(self.turns, len(self.waiting))) == sorted(self.waiting)
 
 
-TestFairness = Fairness.TestCase
-TestFairness.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
+def test_nobodys_first_generation_waits_for_two_of_another_tenant() -> None:
+    often = settings(max_examples=100, stateful_step_count=50, deadline=None)
+    run_state_machine_as_test(Fairness, settings=often)
 
 
 def test_prompts_of_a_tenant_with_many_jobs_have_half_the_batches_beside_one_of_another() -> None:
