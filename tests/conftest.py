@@ -1,6 +1,7 @@
 """What all tests share: the demo model, how examples are made, how often trials are repeated."""
 
 import importlib.util
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,12 +10,29 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+import bounds
+
 # No example is judged by its time: the machines that run the tests are busy with other things.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
 
-def pytest_configure() -> None:
+@pytest.hookimpl(tryfirst=True)  # before pytest-timeout looks at its option
+def pytest_configure(config: pytest.Config) -> None:
+    """Give tests the time that this machine needs, and let signals reach what they start."""
+    stated_s: float | None = config.getoption("timeout")
+    quiet_s = float(config.getini("timeout")) if stated_s is None else stated_s
+    config.option.timeout = bounds.scaled(quiet_s)
+    os.environ[bounds.VARIABLE] = str(bounds.SLOWNESS)  # programs that tests start take it over
+    _let_signals_through()
+
+
+def pytest_report_header() -> str:
+    """Say how much longer than on a quiet machine tests may take."""
+    return f"time limits: {bounds.SLOWNESS:.1f} times those of a quiet machine"
+
+
+def _let_signals_through() -> None:
     """Let signals reach the programs that tests start, also where the tests run in the background.
 
     A shell starts background jobs with SIGINT ignored, nohup ignores SIGHUP, and every child

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from bounds import scaled
 from cuttlebone.assembly import Modules, open_host_with
 from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.endpoints.local import LocalEndpoint
@@ -15,7 +16,7 @@ from cuttlebone.settings import Settings
 from cuttlebone.testing import Script, ScriptedModel, ScriptedSandbox
 from cuttlebone_abi import Signature
 
-BOUND_S = 20.0
+BOUND_S = scaled(20.0)
 """How long a test waits for what a host has to do."""
 SPEC = "name: {name}\ndescription: Runs the script {name}.\nblock: {name}.wasm\n{more}"
 

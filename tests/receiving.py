@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
-BOUND_S: Final = 20.0
+from bounds import scaled
+
+BOUND_S: Final = scaled(20.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cli.blocks import write_specs
 from cli.terminals import Ended
 from cuttlebone.cli.host_process import host_process
 
 ROOT = Path(__file__).parents[1]
-INSTALL_S_MAX = 280
-RUN_S_MAX = 120
+INSTALL_S_MAX = scaled(280)
+RUN_S_MAX = scaled(120)
 COMMAND_TO_TYPE = "pip install 'cuttlebone[llama]'"
 
 # Everything that can be imported, but for the one room that names llama.cpp.

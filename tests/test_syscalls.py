@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.syscalls import bind_to_parent, process_control, system_call
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the numbers are Linux's")
@@ -53,7 +54,7 @@ def test_a_process_that_is_bound_ends_with_its_parent() -> None:
     os.close(writing)
     os.waitpid(parent, 0)
     # Only the grandchild holds the other end now: the pipe ends with it.
-    ready, _, _ = select.select([reading], [], [], 30)
+    ready, _, _ = select.select([reading], [], [], scaled(30))
     assert ready
     while os.read(reading, 16):
         pass

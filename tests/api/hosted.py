@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import httpx
 
+from bounds import scaled
 from cuttlebone.access import Authenticator
 from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.api.app_state import state_of
@@ -23,7 +24,7 @@ from cuttlebone_abi import Json, Signature
 from guest_scripts import report_and_echo
 from hosts import scripted_host
 
-BOUND_S: Final = 20.0
+BOUND_S: Final = scaled(20.0)
 BODY_BYTES_MAX: Final = 4096
 VERSION: Final = "1.2.3"
 

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from api.hosted import SCRIPTS, Api, served
+from bounds import scaled
 from cuttlebone.access import Authenticator, TokenFile, TokenScope
 from cuttlebone.errors import ProblemCode
 from cuttlebone.job.job import Submission
@@ -37,7 +38,9 @@ def client(
 ) -> httpx.Client:
     """A client with a token of its own."""
     secret = tokens.add(name, tenant=tenant, scopes=frozenset(scopes) or ALL)
-    return httpx.Client(base_url=api.server.url, headers=bearer(secret), verify=False, timeout=30)
+    return httpx.Client(
+        base_url=api.server.url, headers=bearer(secret), verify=False, timeout=scaled(30)
+    )
 
 
 def refused(answer: httpx.Response, status: int, code: ProblemCode) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from watchfiles import Change
 
+from bounds import scaled
 from cuttlebone.authoring.watching import SourceFilter, changes
 
-BOUND_S = 30.0
+BOUND_S = scaled(30.0)
 
 
 @pytest.mark.parametrize(

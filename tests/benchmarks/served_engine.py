@@ -11,6 +11,7 @@ from pathlib import Path
 
 import wasmtime
 
+from bounds import scaled
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import GrantedModel, JobScope
 from cuttlebone.endpoints.directory import EndpointDirectory
@@ -28,7 +29,7 @@ from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone_abi import Completed, Json, Signature, dump_json
 
 BLOCK = Path(__file__).parent.parent / "guests" / "say_input.wat"
-BOUND_S = 300.0
+BOUND_S = scaled(300.0)
 
 
 class Served:

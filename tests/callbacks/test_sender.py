@@ -11,6 +11,7 @@ from shutil import which
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.callbacks.policy import Target
 from cuttlebone.callbacks.sender import NotDelivered, Sender
 from receiving import receiving
@@ -48,7 +49,7 @@ def test_nobody_there_is_not_delivered() -> None:
 def test_a_receiver_that_never_answers_is_given_up() -> None:
     opened = threading.Event()
     with receiving() as receiver:
-        receiver.plan = [lambda: 204 if opened.wait(20) else 500]
+        receiver.plan = [lambda: 204 if opened.wait(scaled(20)) else 500]
         with pytest.raises(NotDelivered, match=r"no answer within 0\.2 seconds"):
             send(Target("http", "127.0.0.1", receiver.port, "/"), Sender(timeout_s=0.2))
         opened.set()

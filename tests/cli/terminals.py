@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from bounds import scaled
 from cuttlebone_abi import Json
 
 COMMAND = (sys.executable, "-m", "cuttlebone")
-BOUND_S = 60
+BOUND_S = scaled(60)
 
 
 @dataclass(frozen=True, slots=True)

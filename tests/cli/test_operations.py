@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.settings import Settings
 from cuttlebone.store.sqlite import open_sqlite_stores
 from store.stores import insert, key
@@ -50,7 +51,7 @@ def test_systemd_finds_no_fault_with_the_unit(tmp_path: Path) -> None:
         ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", file],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=scaled(60),
         check=False,
     )
 

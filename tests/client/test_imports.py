@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from bounds import scaled
+
 HEAVY = {
     "wasmtime",
     "llama_cpp",
@@ -29,7 +31,11 @@ HOST = {
 def test_importing_the_client_loads_nothing_of_a_host() -> None:
     script = "import sys, cuttlebone.client; print('\\n'.join(sys.modules))"
     ran = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=scaled(60),
     )
     loaded = set(ran.stdout.split())
 

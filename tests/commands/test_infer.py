@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from bounds import scaled
 from commands.infer_bench import Bench, failure
 from cuttlebone.commands.infer import generation_request
 from cuttlebone.endpoints.local import LocalEndpoint
@@ -16,7 +17,7 @@ from cuttlebone_abi import (
     InferRequest,
 )
 
-BOUND_S = 20.0
+BOUND_S = scaled(20.0)
 
 
 def test_the_text_comes_with_its_cost(bench: Bench) -> None:

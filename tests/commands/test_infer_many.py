@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bounds import scaled
 from commands.deaf import Deaf
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.infer_many import REQUESTS_MAX, shared_out
@@ -24,7 +25,7 @@ from cuttlebone.testing import Commands, ScriptedEndpoint, ScriptedGuest, Script
 from cuttlebone_abi import Cancelled, Completed, Envelope, ErrorCode, Failed, Json, Signature
 from job_scopes import granted
 
-BOUND_S = 20.0
+BOUND_S = scaled(20.0)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.commands.budget import Budget
 from cuttlebone.commands.scope import JobScope
 from cuttlebone.execution.runner import run_job
@@ -14,7 +15,7 @@ from cuttlebone_abi import Completed, Envelope, Failed, Json, Signature
 from execution.scripts import says
 from job_scopes import granted
 
-BOUND_S = 20.0
+BOUND_S = scaled(20.0)
 INFER: Json = {"cmd": "infer", "prompt": "x", "max_tokens": 1}
 DONE: Json = {"cmd": "done", "result": None}
 COMMANDS: list[Json] = [

@@ -2,7 +2,6 @@
 
 import os
 import random
-import select
 import signal
 import socket
 import subprocess
@@ -12,10 +11,12 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
+from bounds import scaled
+from cuttlebone.starting import await_word
 from cuttlebone.store.sqlite.reading import FILE_NAME
 from cuttlebone.store.sqlite.schema import connect
 
-START_S_MAX: Final = 180
+END_S_MAX: Final = scaled(180)
 TESTS: Final = Path(__file__).parents[1]
 
 
@@ -60,7 +61,7 @@ class Lives:
                 stderr=log,
             )
         assert self._process.stdout is not None
-        answered, _, _ = select.select([self._process.stdout], [], [], START_S_MAX)
+        answered = await_word(self._process, self._process.stdout, lambda _waited_s: None)
         line = self._process.stdout.readline() if answered else b""
         assert line.strip() == self.url.encode(), (line, self._log.read_text()[-4000:])
 
@@ -70,7 +71,7 @@ class Lives:
         assert process is not None
         assert process.stdout is not None
         process.send_signal(number)
-        status = process.wait(START_S_MAX)
+        status = process.wait(END_S_MAX)
         process.stdout.close()
         return status
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final, Self
 
+from bounds import scaled
 from crash.history import History, Reading, stage
 from cuttlebone.client import Client, Refused, StreamEvent, Unreachable
 from cuttlebone_abi import Json
@@ -18,7 +19,7 @@ WATCHERS: Final = 4
 READERS: Final = 2
 PAUSE_S: Final = 0.02
 """Between two requests of one client, so that the queue stays short."""
-END_S_MAX: Final = 120.0
+END_S_MAX: Final = scaled(120.0)
 
 
 class Load:

@@ -14,6 +14,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from bounds import scaled
 from crash.lives import free_port
 from crash.load import all_events
 from cuttlebone.client import Client, StreamEvent
@@ -24,11 +25,11 @@ from cuttlebone.store.sqlite.reading import FILE_NAME
 from cuttlebone.store.sqlite.schema import connect
 from cuttlebone_abi import Completed, InferManyDone, InferResult, decode_event
 
-pytestmark = [pytest.mark.e2e, pytest.mark.model, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.model, pytest.mark.timeout(scaled(900))]
 
 EXAMPLES = Path(__file__).parents[2] / "guest-examples"
-START_S_MAX = 120
-PART_S_MAX = 300
+START_S_MAX = scaled(120)
+PART_S_MAX = scaled(300)
 LOOK_S = 0.02
 INPUT = {"path": "texts/tide-mill.txt", "window": 512}
 
@@ -115,7 +116,7 @@ def test_a_killed_host_goes_on_with_a_real_job_where_it_was(host: Host) -> None:
     with Client(host.url) as client:
         job_id = client.submit("summarize", INPUT).id
     watcher = Watcher(host.url, job_id)
-    watcher.second_window.wait(300)
+    watcher.second_window.wait(scaled(300))
     host.end(signal.SIGKILL)
     before = recorded_in(host.state, job_id)
     host.start()
@@ -206,7 +207,7 @@ class Watcher:
 
     def all_events(self) -> list[StreamEvent]:
         """Those of the log, once the job has ended."""
-        self._thread.join(600)
+        self._thread.join(scaled(600))
         assert not self._thread.is_alive(), "the job did not end"
         return self._events
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final, Protocol
 
+from bounds import scaled
 from cuttlebone.endpoints.endpoint import Endpoint
 from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.errors import CommandError, OperatorError
@@ -13,7 +14,7 @@ from cuttlebone.inference.model import Model
 from cuttlebone.inference.progress import Report, go_on
 from cuttlebone.testing import ScriptedEndpoint, ScriptedModel
 
-BOUND_S: Final = 20.0
+BOUND_S: Final = scaled(20.0)
 """No test waits longer for anything."""
 ANSWERS: Final = {"count": "one two three four five", "silence": ""}
 CONTEXT_TOKENS: Final = 300

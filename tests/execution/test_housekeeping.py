@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.execution.ending import JobEnding
 from cuttlebone.execution.housekeeping import Housekeeper
 from cuttlebone.execution.running_jobs import RunningJobs
@@ -24,7 +25,7 @@ from execution.accepted import without_specs
 from store.stores import DONE, Lives, append, claimed, job, key
 
 SECRET = "a text that nobody else has"
-BOUND_S = 10.0
+BOUND_S = scaled(10.0)
 DAY_S = 24 * 3600
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.errors import JobError
 from cuttlebone.execution.runner import run_job
 from cuttlebone.specs.io_schemas import IoSchemas
@@ -157,7 +158,7 @@ def test_a_job_that_is_stopped_while_its_guest_runs_ends_with_the_cause(scope_of
 
     scope = scope_of()
     cause = JobError(ErrorCode.CANCELLED, "enough")
-    stopper = threading.Thread(target=lambda: started.wait(10) and scope.budget.stop(cause))
+    stopper = threading.Thread(target=lambda: started.wait(scaled(10)) and scope.budget.stop(cause))
     stopper.start()
     envelope = run_job(ScriptedGuest(script), scope, IoSchemas(Signature()), b"null")
     stopper.join()

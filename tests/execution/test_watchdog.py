@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.commands.budget import Budget
 from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.job_options import Limits
 
-BOUND_S = 10
+BOUND_S = scaled(10)
 
 
 @pytest.fixture

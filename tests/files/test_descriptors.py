@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bounds import scaled
 from files.places import Place
 
 PROGRAM = Path(__file__).with_name("exhaust_descriptors.py")
@@ -16,7 +17,7 @@ def test_running_out_of_descriptors_is_a_limit_that_closing_files_lifts(place: P
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=scaled(60),
     )
     opened, code, message, again = json.loads(done.stdout)
     assert 20 < opened < 40

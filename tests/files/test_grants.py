@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.errors import OperatorError
 from cuttlebone.files import Grants
 from cuttlebone.files.grants import PATTERNS_MAX
@@ -243,16 +244,16 @@ def test_closing_during_an_open_leaves_its_root_open_until_it_is_done(place: Pla
     def waiting(root_fd: int, relative: bytes) -> int:
         roots.append(root_fd)
         entered.set()
-        assert closed.wait(10)
+        assert closed.wait(scaled(10))
         return open_by_walking(root_fd, relative)
 
     grants = Grants.resolve(place.spec, ["./docs"], opener=waiting)
     job = threading.Thread(target=lambda: read.append(content(grants, "docs/a.txt")))
     job.start()
-    assert entered.wait(10)
+    assert entered.wait(scaled(10))
     grants.close()
     closed.set()
-    job.join(10)
+    job.join(scaled(10))
     assert read == [PUBLIC]
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(roots[0])

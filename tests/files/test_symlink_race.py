@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.errors import CommandError
 from cuttlebone.files import Grants
 from cuttlebone.files.opening import PathOpener, open_path, real_path
@@ -60,7 +61,7 @@ def swapping(swapped: Path) -> Iterator[None]:
         yield
     finally:
         stop.set()
-        thread.join(10)
+        thread.join(scaled(10))
         sys.setswitchinterval(interval)
     assert not thread.is_alive()
 

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone_abi import Completed, Envelope, Failed, Json
 from foreign.conftest import OpenRun, Run
 
-pytestmark = [pytest.mark.model, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.model, pytest.mark.timeout(scaled(900))]
 
 WHOLE_FILE = """
 let f = open(input.path);

@@ -5,12 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone_abi import Completed, Failed
 from foreign.conftest import OpenRun, Run
 from foreign.published import SDK_VERSIONS, block_name
 from guest_examples.modules import ROOT
 
-pytestmark = [pytest.mark.model, pytest.mark.timeout(900)]  # the first build also builds serde
+pytestmark = [
+    pytest.mark.model,
+    pytest.mark.timeout(scaled(900)),
+]  # the first build also builds serde
 
 TIDE_MILL = ROOT / "guest-examples" / "c" / "summarize" / "texts" / "tide-mill.txt"
 BEGINNING = TIDE_MILL.read_bytes()[:1200]

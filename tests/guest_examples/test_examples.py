@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.authoring.building import build
 from cuttlebone.authoring.case import case_files
 from cuttlebone.authoring.folder import Language, open_folder
@@ -60,7 +61,7 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.timeout(900)  # the first build of a Rust crate also builds serde
+@pytest.mark.timeout(scaled(900))  # the first build of a Rust crate also builds serde
 @each_example
 def test_the_committed_module_is_what_its_source_builds_to(
     language: Language, folder: Path, clone: Path, settings: Settings

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.authoring.folder import Language, open_folder
 from cuttlebone.authoring.suite import BOTH_MODES, read_suite
 from cuttlebone.authoring.trial import trial_settings
@@ -13,7 +14,7 @@ from cuttlebone.settings import Isolation, Settings
 from guest_examples.languages import MIRRORS, build_crate, need
 from guest_examples.modules import Compile
 
-pytestmark = pytest.mark.timeout(900)  # the first build of a Rust crate also builds serde
+pytestmark = pytest.mark.timeout(scaled(900))  # the first build of a Rust crate also builds serde
 FOREIGN = MIRRORS / "foreign"
 
 

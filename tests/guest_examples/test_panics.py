@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.errors import BlockRefused, JobError
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
 from cuttlebone.settings import Isolation
 from cuttlebone_abi import Json
 from guest_examples.modules import Compile
 
-pytestmark = pytest.mark.timeout(900)  # the first build of a Rust crate also builds serde
+pytestmark = pytest.mark.timeout(scaled(900))  # the first build of a Rust crate also builds serde
 
 
 @pytest.fixture(scope="module", params=[Isolation.THREAD, Isolation.PROCESS], ids=str)

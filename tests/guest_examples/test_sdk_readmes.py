@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.authoring.folder import Language
 from cuttlebone.authoring.rust import TARGET, find_rust
 from guest_examples.languages import EXAMPLES, need
 from guest_examples.modules import ROOT, OpenGuest
 
-pytestmark = pytest.mark.timeout(900)  # the first build of a Rust crate also builds serde
+pytestmark = pytest.mark.timeout(scaled(900))  # the first build of a Rust crate also builds serde
 SDKS = ROOT / "abi" / "sdk"
 
 

@@ -13,6 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from abi.golden import Golden, each
+from bounds import scaled
 from cuttlebone.authoring.folder import Language
 from cuttlebone.errors import JobError
 from cuttlebone.sandbox import Guest, GuestLimits, Sandbox
@@ -20,7 +21,7 @@ from cuttlebone_abi import ErrorCode, Json, Sliced, decode_command, dump_json
 from guest_examples.mirrors import progress
 from guest_examples.modules import OpenGuest
 
-pytestmark = pytest.mark.timeout(900)  # the first build of a Rust crate also builds serde
+pytestmark = pytest.mark.timeout(scaled(900))  # the first build of a Rust crate also builds serde
 MEBIBYTE = 1 << 20
 EXPORTS = {
     "memory", "cf_alloc", "cf_init", "cf_step", "cf_on_token", "cf_abi_version", "cf_panic",

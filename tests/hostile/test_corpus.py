@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.commands.budget import Budget
 from cuttlebone.errors import JobError
 from cuttlebone.job_options import Limits
@@ -57,7 +58,7 @@ def test_a_harmless_job_ends_while_others_loop_and_all_of_them_can_be_cancelled(
     for budget in budgets:
         budget.stop(JobError(ErrorCode.CANCELLED, "enough"))
     for thread in threads:
-        thread.join(20)
+        thread.join(scaled(20))
     assert [outcome.code for outcome in outcomes] == [ErrorCode.CANCELLED] * 4
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.generation.outcome import FailedGeneration, Outcome, Piece
 from cuttlebone.generation.request import GenerationRequest, Turn
 from cuttlebone.generation.ticket import Generation
@@ -16,7 +17,7 @@ from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone.testing import ScriptedModel
 
-BOUND_S = 60.0
+BOUND_S = scaled(60.0)
 """No test waits longer for anything."""
 STORY = {"story": "Once upon a time there was a fox"}
 

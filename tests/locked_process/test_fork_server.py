@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.errors import OperatorError
 from cuttlebone.locked_process.child import ChildDied
 from cuttlebone.locked_process.fork_server import ForkServer
@@ -47,7 +48,7 @@ def test_a_process_is_gone_once_it_is_closed(parse: Parse) -> None:
     assert number in children_of(zygote_of())
     handle = os.pidfd_open(number)
     child.close()
-    ended, _, _ = select.select([handle], [], [], 30)
+    ended, _, _ = select.select([handle], [], [], scaled(30))
     os.close(handle)
     assert ended
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import wasmtime
 
+from bounds import scaled
 from cuttlebone.errors import Interrupted, JobError, OperatorError
 from cuttlebone.locked_process.zygote import SPARES_MAX
 from cuttlebone.sandbox import Block, Guest, GuestLimits, Layer, Sandbox
@@ -159,7 +160,7 @@ def test_a_guest_that_computes_for_long_gives_way(isolated: Sandbox) -> None:
         pause.wait(0.01)
     assert os.getpriority(os.PRIO_PROCESS, process) == 19
     guest.interrupt()
-    thread.join(10)
+    thread.join(scaled(10))
     guest.close()
 
 

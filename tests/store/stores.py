@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.job.events import EventKind
 from cuttlebone.job.job import TENANT, Accounting, Fence, Job, JobKey
 from cuttlebone.job.journal import JournalEntry, JournalPart
@@ -30,7 +31,7 @@ SPENT = Accounting(
     tokens_cached=8,
 )
 
-BOUND_S = 10.0
+BOUND_S = scaled(10.0)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.store.sqlite.database import Database
 from cuttlebone.store.sqlite.writer import Transaction
 
-BOUND_S = 20.0
+BOUND_S = scaled(20.0)
 
 
 @pytest.fixture

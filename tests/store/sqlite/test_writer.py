@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from bounds import scaled
 from cuttlebone.errors import StoreUnavailable
 from cuttlebone.store.sqlite.schema import connect
 from cuttlebone.store.sqlite.tails import Told
 from cuttlebone.store.sqlite.writer import POSTS_MAX, Transaction, Writer
 from store.stores import key
 
-BOUND_S = 20.0
+BOUND_S = scaled(20.0)
 ROW = "x" * 3_000
 
 
