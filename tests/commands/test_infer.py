@@ -1,20 +1,24 @@
 """`infer` over a real inference thread with a scripted model: text, verdicts, cancels, costs."""
 
 import threading
+from typing import Any
 
 import pytest
 
 from bounds import scaled
 from commands.infer_bench import Bench, failure
-from cuttlebone.commands.infer import generation_request
+from cuttlebone.commands.infer import generation_request, turns_of
 from cuttlebone.endpoints.local import LocalEndpoint
 from cuttlebone.errors import JobError
+from cuttlebone.generation.request import Turn
+from cuttlebone.specs.infer_defaults import InferDefaults, SystemUse
 from cuttlebone.testing import ScriptedModel
 from cuttlebone_abi import (
     Cancelled,
     Completed,
     ErrorCode,
     InferRequest,
+    Message,
 )
 
 BOUND_S = scaled(20.0)
@@ -141,3 +145,25 @@ def test_the_prompts_of_a_job_that_somebody_waits_for_go_first(
     request = generation_request(asked, scope, scope.model, tokens_left=1, asks_verdict=False)
 
     assert request.interactive is interactive
+
+
+@pytest.mark.parametrize("says_who", ["prompt", "messages"])
+def test_the_spec_says_what_stands_before_the_first_turn(bench: Bench, says_who: str) -> None:
+    said: Any = {
+        "prompt": {"prompt": "hello"},
+        "messages": {"messages": [{"role": "user", "content": "hello"}]},
+    }[says_who]
+    system = SystemUse(use="text", text="count")
+    bench.run(said, bench.scope(defaults=InferDefaults(system=system)))
+
+    assert bench.events[0]["tokens_in"] > len("hello") + len("count")
+
+
+@pytest.mark.parametrize("use", ["template", "none", "text"])
+def test_a_system_message_of_the_block_goes_before_that_of_the_spec(use: str) -> None:
+    defaults = InferDefaults.model_validate(
+        {"system": {"use": use, **({"text": "mine"} if use == "text" else {})}}
+    )
+    messages = [Message(role="system", content="own"), Message(role="user", content="hello")]
+
+    assert turns_of(messages, defaults) == (Turn("system", "own"), Turn("user", "hello"))

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from cuttlebone.errors import CommandError, OperatorError
 from cuttlebone.generation.request import Turn
-from cuttlebone.inference.chat import TEMPLATE_CHARS_MAX, ChatTemplate, Part
+from cuttlebone.inference.chat import TEMPLATE_CHARS_MAX, ChatTemplate
+from cuttlebone.inference.prompt_part import Part
 from cuttlebone_abi import ErrorCode
 
 TEMPLATES = Path(__file__).parent / "templates"

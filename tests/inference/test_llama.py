@@ -1,8 +1,10 @@
 """What only the real model can show: its vocabulary, its numbers, its constraints."""
 
+import ctypes
 import dataclasses
 from pathlib import Path
 
+import llama_cpp
 import numpy as np
 import pytest
 
@@ -87,6 +89,49 @@ def test_a_sequence_has_the_same_numbers_in_company_in_chunks_and_after_a_copy(
 def test_what_would_end_the_process_never_reaches_llama_cpp(llama: LlamaModel, run: Run) -> None:
     with pytest.raises(DecodeFailed):
         llama.decode([run])
+
+
+def llama_cpps_own(prompt: str) -> str:
+    """A conversation of one turn by the template that is built into llama.cpp."""
+    chat = (llama_cpp.llama_chat_message * 1)()
+    chat[0].role, chat[0].content = b"user", prompt.encode()
+    text = ctypes.create_string_buffer(4096)
+    length = llama_cpp.llama_chat_apply_template(b"chatml", chat, 1, True, text, len(text))
+    return text.raw[:length].decode()
+
+
+@pytest.mark.parametrize("penalty", [None, 1.3])
+def test_without_a_default_system_message_the_text_is_that_of_llama_cpps_own_template(
+    demo_thread: InferenceThread, penalty: float | None
+) -> None:
+    prompt = "Name three animals."
+    asked = dataclasses.replace(
+        ask(prompt, max_tokens=24), sampling=Sampling(repeat_penalty=penalty)
+    )
+    bare = dataclasses.replace(asked, default_system=False)
+    raw = dataclasses.replace(asked, turns=None, raw_prompt=llama_cpps_own(prompt))
+    said, own, by_template = (collect(demo_thread.submit(one))[1] for one in (bare, raw, asked))
+
+    assert isinstance(said, Finished)
+    assert isinstance(own, Finished)
+    assert (said.text, said.tokens_in) == (own.text, own.tokens_in)
+    assert said.tokens_in < by_template.tokens_in
+
+
+def test_a_repeat_penalty_looks_back_as_far_as_it_is_told(demo_thread: InferenceThread) -> None:
+    request = ask("Count: one one one one one", max_tokens=24)
+    plain, nowhere, far = (
+        collect(demo_thread.submit(dataclasses.replace(request, sampling=sampling)))[1]
+        for sampling in (
+            Sampling(),
+            Sampling(repeat_penalty=1.8, repeat_last=0),
+            Sampling(repeat_penalty=1.8, repeat_last=64),
+        )
+    )
+    assert isinstance(plain, Finished)
+    assert isinstance(nowhere, Finished)
+    assert isinstance(far, Finished)
+    assert plain.text == nowhere.text != far.text
 
 
 def test_a_repeat_penalty_changes_what_is_said(demo_thread: InferenceThread) -> None:

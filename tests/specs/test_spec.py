@@ -26,6 +26,9 @@ def spec_file(folder: Path, text: str) -> Path:
     return path
 
 
+SMALLEST = "name: a\ndescription: b\nblock: c.wasm\n"
+
+
 def refusal(folder: Path, text: str) -> str:
     with pytest.raises(OperatorError) as caught:
         read_spec(spec_file(folder, text))
@@ -131,3 +134,17 @@ def test_a_schema_may_stand_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "input.json").write_text('{"type": "object"}')
 
     assert read_schema("input.json", tmp_path) == {"type": "object"}
+
+
+def test_what_stands_before_the_first_turn_is_said_in_the_spec(tmp_path: Path) -> None:
+    stated = "infer: {repeat_last: 256, system: {use: text, text: none}}"
+    spec = read_spec(spec_file(tmp_path, f"{SMALLEST}{stated}\n"))
+
+    assert (spec.infer.repeat_last, spec.infer.system.text) == (256, "none")
+
+
+@pytest.mark.parametrize(
+    "system", ["{use: text}", "{use: none, text: a}", "{text: a}", "{use: maybe}", "none"]
+)
+def test_a_system_use_that_contradicts_itself_is_refused(tmp_path: Path, system: str) -> None:
+    assert "infer.system" in refusal(tmp_path, f"{SMALLEST}infer: {{system: {system}}}\n")

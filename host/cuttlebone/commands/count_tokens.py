@@ -29,9 +29,10 @@ def carry_out_count_tokens(command: CountTokens, scope: JobScope) -> TokensCount
             GenerationRequest(
                 job=scope.job,
                 tenant=scope.tenant,
-                turns=turns_of(command.messages),
+                turns=turns_of(command.messages, model.defaults),
                 raw_prompt=None,
                 max_tokens=1,
+                default_system=model.defaults.system.use != "none",
             )
         )
     return TokensCounted(tokens=tokens, context=counter.context_tokens)

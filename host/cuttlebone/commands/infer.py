@@ -17,6 +17,7 @@ from cuttlebone.generation.request import (
     Turn,
 )
 from cuttlebone.generation.ticket import Generation
+from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.text import printable
 from cuttlebone_abi import ErrorCode, Infer, InferDone, InferRequest, Message
 
@@ -127,7 +128,7 @@ def generation_request(
     return GenerationRequest(
         job=scope.job,
         tenant=scope.tenant,
-        turns=_turns(command),
+        turns=_turns(command, model.defaults),
         raw_prompt=command.prompt if command.raw else None,
         max_tokens=min(command.max_tokens, model.defaults.max_tokens_max, tokens_left),
         sampling=_sampling(command, scope, model, number),
@@ -135,6 +136,7 @@ def generation_request(
         asks_verdict=asks_verdict,
         interactive=scope.interactive,
         constraint=_constraint(command),
+        default_system=model.defaults.system.use != "none",
     )
 
 
@@ -148,10 +150,11 @@ def _constraint(command: InferRequest) -> Constraint | None:
     return Grammar(command.grammar) if command.grammar is not None else None
 
 
-def _turns(command: InferRequest) -> tuple[Turn, ...] | None:
+def _turns(command: InferRequest, defaults: InferDefaults) -> tuple[Turn, ...] | None:
     if command.messages is not None:
-        return turns_of(command.messages)
-    return None if command.raw else (Turn("user", command.prompt or ""),)
+        return turns_of(command.messages, defaults)
+    said = (Message(role="user", content=command.prompt or ""),)
+    return None if command.raw else turns_of(said, defaults)
 
 
 def _sampling(
@@ -165,12 +168,16 @@ def _sampling(
     }
     if chosen["seed"] is None:
         chosen["seed"] = _derived_seed(scope, number)
-    return Sampling(**chosen)
+    return Sampling(**chosen, repeat_last=model.defaults.repeat_last)
 
 
-def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
-    """Messages of a guest as turns of a conversation."""
-    return tuple(Turn(message.role, message.content) for message in messages)
+def turns_of(messages: Sequence[Message], defaults: InferDefaults) -> tuple[Turn, ...]:
+    """Messages of a guest as turns of a conversation, after the system message of the spec if need be."""
+    turns = tuple(Turn(message.role, message.content) for message in messages)
+    text = defaults.system.text
+    if text is None or (turns[:1] and turns[0].role == "system"):
+        return turns
+    return (Turn("system", text), *turns)
 
 
 def _derived_seed(scope: JobScope, number: int | None) -> int:

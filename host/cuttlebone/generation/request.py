@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from cuttlebone_abi import Json
+
+REPEAT_LAST_TOKENS: Final = 64
+"""As in llama.cpp's own programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ class Sampling:
     """Whole, as `seed` is."""
     min_p: float | None = None
     repeat_penalty: float | None = None
+    repeat_last: int = REPEAT_LAST_TOKENS
+    """How many tokens back `repeat_penalty` looks."""
     seed: int = 0
     """32 bits. Said again in the answer."""
 
@@ -81,6 +86,8 @@ class GenerationRequest:
     interactive: bool = False
     """Prefilled before those that are not."""
     constraint: Constraint | None = None
+    default_system: bool = True
+    """Whether a template may begin a conversation without a system message with its own."""
 
     @property
     def fields(self) -> frozenset[RequestField]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NoReturn
 
@@ -12,6 +11,8 @@ from jinja2.runtime import Context
 from cuttlebone.errors import CommandError, OperatorError
 from cuttlebone.generation.request import Turn
 from cuttlebone.inference.bounded_jinja import BoundedEnvironment
+from cuttlebone.inference.first_turn import turns_before, without_default_system
+from cuttlebone.inference.prompt_part import Part
 from cuttlebone.inference.rendering_budget import RenderingBudget, TooMuch
 from cuttlebone.inference.template_prices import BUDGET_KEY
 from cuttlebone.text import printable
@@ -27,14 +28,6 @@ _MARKED: Final = re.compile("(\t?)\ue000([0-9]+)\ue001(\t?)")
 
 # Without widths, which would pad a day to any length.
 _DATE_FORM: Final = re.compile("(?:[^%]|%-?[a-zA-Z%]){0,64}")
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A stretch of a prompt. Only in a scaffold do special tokens mean anything."""
-
-    text: str
-    scaffold: bool
 
 
 class ChatTemplate:
@@ -67,16 +60,18 @@ class ChatTemplate:
         self._tokens = {"bos_token": begin_text, "eos_token": end_text}
         self._now = now
 
-    def render(self, turns: Sequence[Turn]) -> list[Part]:
+    def render(self, turns: Sequence[Turn], *, default_system: bool = True) -> list[Part]:
         """Render a conversation up to where the assistant speaks; raise CommandError.
+
+        Without `default_system` nothing stands before the first turn that the template puts there
+        by itself.
 
         Content is not rendered at all but put in afterwards, so that nothing in it can be taken
         for scaffold. A template that would change content (other than by trimming it) is refused
         for this conversation: what it does cannot be told from what the content wants it to do.
         """
-        now = self._now()  # once: midnight must not come between the two renderings
-        marked = self._text([f"\t\ue000{at}\ue001\t" for at in range(len(turns))], turns, now)
-        parts = list(_parts(marked, turns))
+        now = self._now()  # once: midnight must not come between two renderings
+        parts = self._marked_parts(turns, now)
         plain = self._text([turn.content for turn in turns], turns, now)
         if "".join(part.text for part in parts) != plain:
             raise CommandError(
@@ -84,9 +79,25 @@ class ChatTemplate:
                 "the chat template of this model rewrites the content of a message; "
                 "send the whole prompt yourself, with `raw`",
             )
-        return parts
+        if default_system or turns[0].role == "system":
+            return parts
+        before = turns_before(turns)
+        return without_default_system(
+            parts,
+            self._marked_parts((*before, *turns), now),
+            self._marked_parts(before, now, asks=False),
+            begin_text=self._tokens["bos_token"],
+        )
 
-    def _text(self, contents: Sequence[str], turns: Sequence[Turn], now: datetime) -> str:
+    def _marked_parts(
+        self, turns: Sequence[Turn], now: datetime, *, asks: bool = True
+    ) -> list[Part]:
+        marks = [f"\t\ue000{at}\ue001\t" for at in range(len(turns))]
+        return list(_parts(self._text(marks, turns, now, asks=asks), turns))
+
+    def _text(
+        self, contents: Sequence[str], turns: Sequence[Turn], now: datetime, *, asks: bool = True
+    ) -> str:
         messages = [
             {"role": turn.role, "content": content}
             for turn, content in zip(turns, contents, strict=True)
@@ -95,7 +106,7 @@ class ChatTemplate:
         context = self._template.new_context(
             {
                 "messages": messages,
-                "add_generation_prompt": True,
+                "add_generation_prompt": asks,
                 "raise_exception": _refused_by_template,
                 "strftime_now": _dated(now),
                 BUDGET_KEY: RenderingBudget(content_chars),

@@ -7,8 +7,9 @@ from typing import Final
 from cuttlebone.errors import CommandError
 from cuttlebone.generation.request import GenerationRequest, Turn
 from cuttlebone.generation.sampling_bounds import sampling_faults
-from cuttlebone.inference.chat import ChatTemplate, Part
+from cuttlebone.inference.chat import ChatTemplate
 from cuttlebone.inference.model import CompiledConstraint, Model, Token
+from cuttlebone.inference.prompt_part import Part
 from cuttlebone_abi import ErrorCode
 
 PROMPT_BYTES_PER_CONTEXT_TOKEN_MAX: Final = 16
@@ -96,7 +97,7 @@ class PromptMaker:
             return [Part(request.raw_prompt, scaffold=True)]
         turns = request.turns or ()
         if self._template is not None:
-            return self._template.render(turns)
+            return self._template.render(turns, default_system=request.default_system)
         match turns:
             case (Turn(role="user", content=content),):
                 return [Part(content, scaffold=False)]

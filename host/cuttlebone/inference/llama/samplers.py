@@ -20,9 +20,6 @@ Logits: TypeAlias = npt.NDArray[np.float32]
 Read: TypeAlias = Callable[[int], Logits]
 """Gives the logits of a row of the last batch."""
 
-REPEAT_LAST_TOKENS: Final = 64
-"""How far back `repeat_penalty` looks, as in llama.cpp's own programs."""
-
 _CANDIDATE: Final = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 
 
@@ -118,7 +115,7 @@ def _chain(sampling: Sampling, vocabulary_tokens: int) -> "llama_sampler_p":
     if sampling.repeat_penalty is not None:
         links.append(
             llama_cpp.llama_sampler_init_penalties(
-                vocabulary_tokens, REPEAT_LAST_TOKENS, sampling.repeat_penalty, 0.0, 0.0
+                vocabulary_tokens, sampling.repeat_last, sampling.repeat_penalty, 0.0, 0.0
             )
         )
     if sampling.temperature == 0:
