@@ -115,6 +115,8 @@ def test_a_role_that_nothing_serves_is_refused_with_what_to_do() -> None:
 RAW = GenerationRequest("job", "tenant", turns=None, raw_prompt="hello", max_tokens=4)
 FIELDS = {
     RequestField.RAW: RAW,
+    RequestField.REPEAT_LAST: dataclasses.replace(ask(), sampling=Sampling(repeat_last=5)),
+    RequestField.SYSTEM: dataclasses.replace(ask(), default_system=False),
     RequestField.STOP: dataclasses.replace(ask(), stop=("x",)),
     RequestField.TOP_P: dataclasses.replace(ask(), sampling=Sampling(top_p=0.5)),
     RequestField.TOP_K: dataclasses.replace(ask(), sampling=Sampling(top_k=5)),

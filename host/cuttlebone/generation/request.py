@@ -56,7 +56,10 @@ Constraint: TypeAlias = JsonSchema | Grammar
 
 
 class RequestField(StrEnum):
-    """A part of a request that not everything that generates can carry, by its name in `infer`."""
+    """A part of a request that not everything that generates can carry, by its name in `infer`.
+
+    Of the command, or of a spec.
+    """
 
     RAW = "raw"
     STOP = "stop"
@@ -64,6 +67,9 @@ class RequestField(StrEnum):
     TOP_K = "top_k"
     MIN_P = "min_p"
     REPEAT_PENALTY = "repeat_penalty"
+    REPEAT_LAST = "repeat_last"
+    SYSTEM = "system"
+    """Nothing where a template has a system message of its own."""
     JSON_SCHEMA = "json_schema"
     GRAMMAR = "grammar"
 
@@ -100,6 +106,8 @@ class GenerationRequest:
             RequestField.TOP_K: sampling.top_k is not None,
             RequestField.MIN_P: sampling.min_p is not None,
             RequestField.REPEAT_PENALTY: sampling.repeat_penalty is not None,
+            RequestField.REPEAT_LAST: sampling.repeat_last != REPEAT_LAST_TOKENS,
+            RequestField.SYSTEM: not self.default_system,
             RequestField.JSON_SCHEMA: isinstance(self.constraint, JsonSchema),
             RequestField.GRAMMAR: isinstance(self.constraint, Grammar),
         }
