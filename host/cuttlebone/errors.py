@@ -115,14 +115,23 @@ class Fault:
 class JobError(Exception):
     """The end of a job, whatever its guest wished: a limit of the job, a trap, a cancellation.
 
-    `fault` says which fault of the block it was, where it was one.
+    `fault` says which fault of the block it was, where it was one; `last_words` is what the guest had
+    to say of its own trap, unread, if it had anything to say.
     """
 
-    def __init__(self, code: ErrorCode, message: str, *, fault: FaultKind | None = None) -> None:
+    def __init__(
+        self,
+        code: ErrorCode,
+        message: str,
+        *,
+        fault: FaultKind | None = None,
+        last_words: bytes = b"",
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.fault = fault
+        self.last_words = last_words
 
 
 class Interrupted(Exception):

@@ -35,9 +35,11 @@ def test_limits_survive_the_way(limits: GuestLimits) -> None:
 
 
 def test_an_error_of_a_job_survives_the_way() -> None:
-    sent = JobError(ErrorCode.WASM_TRAP, "it: trapped", fault=FaultKind.TRAP)
+    words = b'{"cmd":\n"fail"}\n\xff'
+    sent = JobError(ErrorCode.WASM_TRAP, "it: trapped", fault=FaultKind.TRAP, last_words=words)
     error = unpack_job_error(pack_job_error(sent))
     assert (error.code, error.message, error.fault) == (sent.code, sent.message, sent.fault)
+    assert error.last_words == words
 
 
 @pytest.mark.parametrize("code", ErrorCode)

@@ -93,11 +93,25 @@ def _outcome(
             return Failure(code=end.code, message=end.message)
         io_schemas.check_result(end.result)
         return end
-    except GUEST_FAULTS as error:
+    except JobError as error:
+        return _last_words(error, scope) or failure_of(error)
+    except (CommandError, MalformedMessage, BlockRefused) as error:
         return failure_of(error)
     except Interrupted as error:
         # Whoever interrupted has stopped the budget first, and its cause will stand instead.
         return Failure(code=ErrorCode.INTERNAL, message=str(error))
+
+
+def _last_words(error: JobError, scope: JobScope) -> Failure | None:
+    """How a guest that trapped says why itself. Only a `fail` counts: nothing else may follow a trap."""
+    limits = scope.budget.limits
+    try:
+        words = decode_command(
+            error.last_words, bytes_max=limits.command_bytes, depth_max=limits.json_depth
+        )
+    except MalformedMessage:
+        return None
+    return Failure(code=words.code, message=words.message) if isinstance(words, Fail) else None
 
 
 def failure_of(error: JobError | CommandError | MalformedMessage | BlockRefused) -> Failure:
@@ -134,7 +148,10 @@ def _called(call: Callable[[bytes], bytes], payload: bytes, what: str) -> bytes:
     try:
         return call(payload)
     except JobError as error:
-        raise JobError(error.code, f"{error.message} ({what})") from error
+        message = f"{error.message} ({what})"
+        raise JobError(
+            error.code, message, fault=error.fault, last_words=error.last_words
+        ) from error
 
 
 def _answer(

@@ -60,20 +60,28 @@ def unpack_description(payload: bytes) -> Description:
 
 def pack_job_error(error: JobError) -> bytes:
     """Payload of a reply that says why the guest cannot go on."""
-    return f"{error.code}\n{error.fault or ''}\n{error.message}".encode()
+    message = error.message.replace("\n", " ")
+    return f"{error.code}\n{error.fault or ''}\n{message}\n".encode() + error.last_words
 
 
 def unpack_job_error(payload: bytes) -> JobError:
     """Inverse of `pack_job_error`, with a message that is safe to show; raise BrokenFrame."""
-    code, _, rest = payload.decode(errors="replace").partition("\n")
-    if code not in _CODES:
+    told, _, rest = payload.partition(b"\n")
+    if (code := told.decode(errors="replace")) not in _CODES:
         raise BrokenFrame(f"the code {printable(code)}")
-    kind, _, message = rest.partition("\n")
+    told, _, rest = rest.partition(b"\n")
+    kind = told.decode(errors="replace")
+    message, _, last_words = rest.partition(b"\n")
     try:
         fault = FaultKind(kind) if kind else None
     except ValueError:
         raise BrokenFrame(f"the kind of fault {printable(kind)}") from None
-    return JobError(ErrorCode(code), printable(message, chars_max=MESSAGE_CHARS_MAX), fault=fault)
+    return JobError(
+        ErrorCode(code),
+        printable(message.decode(errors="replace"), chars_max=MESSAGE_CHARS_MAX),
+        fault=fault,
+        last_words=last_words,
+    )
 
 
 def pack_counters(used: GuestAccounting) -> Counters:

@@ -48,7 +48,8 @@ class GuestProcess:
         request = guest_spawn_request(limits, artefact.size_bytes)
         self._child = spawn(request, artefact.descriptor())
         self._limits = limits
-        self._payload_bytes_max = max(limits.command_bytes, _OTHER_BYTES_MAX)
+        # A trap is told together with the last words of the guest, which are a command.
+        self._payload_bytes_max = limits.command_bytes + _OTHER_BYTES_MAX
         self._interrupted = False
         self._steps = 0
         self._counters = NO_COUNTERS

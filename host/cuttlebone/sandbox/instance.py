@@ -51,7 +51,7 @@ class Instance:
     Owned by the thread that made it. Invariants: no wasm runs before `init` or `describe`;
     `_buffer_bytes` bytes at `_buffer` lie in the memory, which never shrinks; after a JobError or
     Interrupted the instance is not entered again, which the guests around this class see to; nor
-    is it once `_last_words` are set.
+    is it once `_trapped` is set.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Instance:
         self._payload_calls: dict[str, WasmFunction] = {}
         self._buffer = 0
         self._buffer_bytes = 0
-        self._last_words: bytes | None = None
+        self._trapped: JobError | None = None
         self._guest_ns = 0
         self._steps = 0
 
@@ -106,12 +106,14 @@ class Instance:
 
     def on_token(self, piece: bytes) -> int:
         """Call `cf_on_token` with one piece of text; return its verdict."""
-        if self._last_words is not None:
+        if self._trapped is not None:
             return _STOP
         try:
             return self._call_with_payload("cf_on_token", piece)
         except JobError as error:
-            self._last_words = self._words_after(error)
+            self._trapped = self._with_last_words(error)
+            if not self._trapped.last_words:
+                raise
             return _STOP  # the next step says them
 
     def describe(self) -> Description:
@@ -156,13 +158,12 @@ class Instance:
 
     def _command(self, name: str, payload: bytes) -> bytes:
         self._steps += 1
-        if self._last_words is not None:
-            return self._last_words
+        if self._trapped is not None:
+            raise self._trapped
         try:
             result = self._call_with_payload(name, payload)
         except JobError as error:
-            self._last_words = self._words_after(error)
-            return self._last_words
+            raise self._with_last_words(error) from None
         command = self._described(name, result, "command_bytes", self._limits.command_bytes)
         if not command:
             null = ", at the null pointer" if result == 0 else ""
@@ -170,24 +171,24 @@ class Instance:
             raise JobError(ErrorCode.WASM_TRAP, message, fault=FaultKind.DESCRIPTOR)
         return command
 
-    def _words_after(self, error: JobError) -> bytes:
-        """The command that a guest left when it panicked; raise `error` if it left none.
+    def _with_last_words(self, error: JobError) -> JobError:
+        """`error` with the command that the guest left when it panicked, if it left one.
 
         A wasm function ends in a panic only by trapping. The memory outlives it, and with it what the
         panic wrote there; whatever else goes wrong here, the trap is what the author has to hear of.
         """
         recall = self._live().function("cf_panic", 0)
         if error.code is not ErrorCode.WASM_TRAP or recall is None:
-            raise error
+            return error
         try:
             descriptor = self._enter("cf_panic", recall)
             bytes_max = self._limits.command_bytes
             words = self._described("cf_panic", descriptor, "command_bytes", bytes_max)
         except JobError:
-            raise error from None
-        if not descriptor or not words:
-            raise error
-        return words
+            return error
+        return JobError(
+            error.code, error.message, fault=error.fault, last_words=words if descriptor else b""
+        )
 
     def _call_with_payload(self, name: str, payload: bytes) -> int:
         function = self._payload_calls.get(name) or self._bind(name, 2)
