@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from cuttlebone.locked_process.child import Child
-from cuttlebone.locked_process.fork_server import ZYGOTE
+from cuttlebone.locked_process.zygote_process import ZYGOTE
 
 
 def children_of(process: int) -> list[int]:

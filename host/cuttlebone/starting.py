@@ -33,10 +33,10 @@ def await_word(
     `look_s` for how many seconds it has been.
     """
     begun_s = progress_s = time.monotonic()
-    used_s = _processor_s(child.pid)
+    used_s = processor_s(child.pid)
     while not select.select([source], [], [], look_s)[0]:
         now_s = time.monotonic()
-        if (now_used_s := _processor_s(child.pid)) != used_s:
+        if (now_used_s := processor_s(child.pid)) != used_s:
             used_s, progress_s = now_used_s, now_s
         if now_s - progress_s > stalled_s_max:
             return False
@@ -44,7 +44,7 @@ def await_word(
     return True
 
 
-def _processor_s(process: int) -> float | None:
+def processor_s(process: int) -> float | None:
     """Processor time of a process, all its threads together; None once it is gone."""
     # What clock_getcpuclockid(3) would give, for which Python has no name. /proc counts in ticks
     # of 10 ms, which a child that waits for its own child may never reach.

@@ -1,6 +1,7 @@
 """A guest that gives up: its functions, the step and the last command are in the message."""
 
 from collections.abc import Iterator
+from struct import pack
 
 import pytest
 import wasmtime
@@ -27,8 +28,8 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
         yield opened
 
 
-PANIC = """(module (memory (export "memory") 1)
-  (data (i32.const 8) "\\10\\00\\00\\00\\{bytes:02x}\\00\\00\\00")
+PANIC = """(module (memory (export "memory") 2)
+  (data (i32.const 8) "{descriptor}")
   (data (i32.const 16) "{words}")
   (func (export "cf_alloc") (param i32) (result i32) (i32.const 1024))
   (func (export "cf_init") (param i32 i32) (result i32) (unreachable))
@@ -38,7 +39,11 @@ PANIC = """(module (memory (export "memory") 1)
 
 def panicking(words: bytes) -> str:
     """A block that traps at once and then says `words`."""
-    return PANIC.format(bytes=len(words), words="".join(f"\\{byte:02x}" for byte in words))
+    return PANIC.format(descriptor=_escaped(pack("<II", 16, len(words))), words=_escaped(words))
+
+
+def _escaped(data: bytes) -> str:
+    return "".join(f"\\{byte:02x}" for byte in data)
 
 
 def failure(sandbox: Sandbox, scope_of: ScopeOf, source: str, value: Json = None) -> Failure:
@@ -88,6 +93,7 @@ def test_a_trapped_block_may_say_how_it_failed(sandbox: Sandbox, scope_of: Scope
         b'{"cmd":"emit","progress":1}',
         b'{"cmd":"infer","prompt":"a","max_tokens":1}',
         b'{"cmd":"fail"}',
+        b'{"cmd":"fail","code":"a","message":"' + b"b" * (64 << 10) + b'"}',
         b"{",
     ],
 )

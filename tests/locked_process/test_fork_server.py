@@ -3,12 +3,15 @@
 import os
 import select
 import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from bounds import scaled
-from cuttlebone.errors import OperatorError
+from cuttlebone.errors import Interrupted, OperatorError
 from cuttlebone.locked_process.child import ChildDied
 from cuttlebone.locked_process.fork_server import ForkServer
 from cuttlebone.locked_process.lockdown import Layer
@@ -81,3 +84,51 @@ def test_of_the_environment_only_what_python_needs_is_passed_on(
 def test_arguments_have_a_bound(fork_server: ForkServer) -> None:
     with pytest.raises(ValueError, match="over 4096"):
         fork_server.spawn(parser_request(arguments=bytes(4096)), 0)
+
+
+@contextmanager
+def stopped_zygote() -> Iterator[int]:
+    """Stop the zygote of this process while the body runs."""
+    number = zygote_of()
+    os.kill(number, signal.SIGSTOP)
+    try:
+        yield number
+    finally:
+        os.kill(number, signal.SIGCONT)
+
+
+def test_a_spawn_that_is_no_longer_wanted_ends_at_once(
+    fork_server: ForkServer, parse: Parse
+) -> None:
+    parse(b"")
+    with stopped_zygote(), Path(os.devnull).open("rb") as nothing:
+        # The best of a few: a busy machine may not let this thread run in time.
+        late_s = min(_lateness_s(fork_server, nothing.fileno()) for _ in range(3))
+    assert late_s < scaled(0.2)
+
+
+def _lateness_s(fork_server: ForkServer, content: int) -> float:
+    due_s = time.monotonic() + 0.1
+    with pytest.raises(Interrupted):
+        fork_server.spawn(parser_request(), content, lambda: time.monotonic() > due_s)
+    return time.monotonic() - due_s
+
+
+def test_a_zygote_that_does_not_answer_is_replaced_and_its_processes_work_on(parse: Parse) -> None:
+    before = parse(b"one\ntwo\n")
+    with stopped_zygote() as number:
+        after = parse(b"one\n")
+        assert zygote_of() != number
+        for child, lines in ((before, b"2"), (after, b"1")):
+            reply = child.ask(ParserRequest.COUNT_LINES, b"", payload_bytes_max=9)
+            assert reply.payload == lines
+
+
+def test_a_zygote_that_reads_nothing_holds_nobody_up(fork_server: ForkServer, parse: Parse) -> None:
+    parse(b"")
+    with stopped_zygote() as number, Path(os.devnull).open("rb") as nothing:
+        for _ in range(1000):  # more than its socket holds
+            with pytest.raises(Interrupted):
+                fork_server.spawn(parser_request(), nothing.fileno(), lambda: True)
+        os.kill(number, signal.SIGKILL)
+    parse(b"")

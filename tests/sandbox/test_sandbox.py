@@ -217,3 +217,17 @@ def test_many_jobs_leave_no_descriptor_thread_or_child_behind(fresh: Sandbox) ->
     run_once(fresh, block())  # the zygote has waited for all that ended before
     # The one that may still be ending, and the spare ones.
     assert len(children_of(zygote_of())) <= 1 + SPARES_MAX
+
+
+def test_an_interrupt_ends_the_wait_for_a_zygote_that_does_not_answer(fresh: Sandbox) -> None:
+    guest = fresh.open_guest(admitted(fresh, block()), GuestLimits())
+    number = zygote_of()
+    os.kill(number, signal.SIGSTOP)
+    alarm = threading.Timer(0.05, guest.interrupt)
+    alarm.start()
+    try:
+        with pytest.raises(Interrupted, match="waiting for a process"):
+            guest.init(b"{}")
+    finally:
+        alarm.join()
+        os.kill(number, signal.SIGCONT)

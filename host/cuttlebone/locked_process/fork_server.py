@@ -1,30 +1,28 @@
-"""The host's end of a zygote: start it, have it fork processes, start it again if it dies."""
+"""Where the host has locked processes forked: by a zygote, and by another one when that fails."""
 
 import os
-import signal
 import socket
-import subprocess
-import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import Final
 
 import structlog
 
-from cuttlebone.errors import OperatorError
+from cuttlebone.errors import Interrupted, OperatorError
 from cuttlebone.locked_process.child import Child
 from cuttlebone.locked_process.lockdown import Layer
 from cuttlebone.locked_process.spawn_request import SpawnRequest
-from cuttlebone.starting import await_word
+from cuttlebone.locked_process.zygote_process import Patience, ZygoteProcess, start_zygote
 
-ZYGOTE: Final = "cuttlebone.locked_process.zygote"
-FORK_S_MAX: Final = 60.0
-"""A machine that is busy beyond measure may take seconds to fork; this is for one that hangs."""
+LOOK_S: Final = 0.05
+"""How often who waits for a process looks whether it is still wanted."""
 DYING_S_MAX: Final = 0.5
 
-# Whatever else stands in the environment of the host, secrets perhaps, is no business of a locked process.
-_KEPT_VARIABLES: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
+Stopped = Callable[[], bool]
+"""Whether a process is no longer wanted."""
 
 _log = structlog.get_logger(__name__)
 
@@ -35,32 +33,40 @@ class ForkServer:
     Programs that share a library share a zygote, which costs its memory once; programs of different
     libraries have one each, so that no process holds code that it does not run.
 
-    Invariant: `_lock` guards `_process` and `_outbox`, which are both there or both None.
+    Invariants: `_lock` guards `_coming` and `_retired`, and nobody waits for anything while holding
+    it. `_coming` is the zygote that serves, or the start of one. `_retired` is one that hangs: its
+    processes work on, and would end with it, so it is kept until the next one hangs.
     """
 
     def __init__(self, programs: Sequence[str]) -> None:
         """Serve the programs of these modules."""
         self._programs = tuple(programs)
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._outbox: socket.socket | None = None
-        self._layers: dict[Layer, str | None] = {}
+        self._coming: Future[ZygoteProcess] | None = None
+        self._retired: ZygoteProcess | None = None
 
     def layers(self) -> dict[Layer, str | None]:
         """Which layers hold a locked process here: None, or why one is missing. Starts the zygote."""
-        with self._lock:
-            self._running()
-            return dict(self._layers)
+        return dict(self._running(_never).layers)
 
-    def spawn(self, wanted: SpawnRequest, content: int) -> Child:
-        """A locked process that has the content of the descriptor `content`; raise OperatorError."""
+    def spawn(self, wanted: SpawnRequest, content: int, stopped: Stopped | None = None) -> Child:
+        """A locked process that has the content of the descriptor `content`.
+
+        Raises OperatorError, and Interrupted soon after `stopped` begins to return True.
+        """
         if wanted.program not in self._programs:
             raise ValueError(f"this zygote has not loaded {wanted.program}")
         message = wanted.pack()
         for _ in range(2):
-            if (child := self._try_to_spawn(message, content)) is not None:
-                return child
-            self._replace_if_dead()
+            zygote = self._running(stopped or _never)
+            try:
+                return _child_of(zygote, message, content, stopped or _never)
+            except _Hangs:
+                self._retire(zygote)
+            except OSError:
+                # One that lives but cannot fork still has processes, which would end with it.
+                if _has_died(zygote, stopped or _never):
+                    self._replace(zygote)
         raise OperatorError(
             "no locked process could be forked, twice; the machine may be out of processes or memory"
         )
@@ -68,112 +74,145 @@ class ForkServer:
     def close(self) -> None:
         """End the zygote; its processes end with it."""
         with self._lock:
-            self._end_it()
+            coming, retired = self._coming, self._retired
+            self._coming = self._retired = None
+        if coming is not None:
+            with suppress(OperatorError):
+                coming.result().end()
+        if retired is not None:
+            retired.end()
 
-    def _replace_if_dead(self) -> None:
-        # One that lives but cannot fork still has processes, which would end with it.
+    def _running(self, stopped: Stopped) -> ZygoteProcess:
+        """The zygote, once it has started; raise OperatorError and Interrupted."""
+        coming = self._start_if_none()
+        while True:
+            try:
+                return coming.result(LOOK_S)
+            except TimeoutError:
+                _check(stopped)
+
+    def _start_if_none(self) -> Future[ZygoteProcess]:
         with self._lock:
-            if self._process is None:
-                return
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(DYING_S_MAX)
-                _log.error(
-                    "a zygote has died; another one will be started", programs=self._programs
-                )
-                self._end_it()
+            if self._coming is None:
+                self._coming = Future()
+                # A start belongs to no job: one that is stopped meanwhile must not undo it for others.
+                threading.Thread(
+                    target=self._start, args=(self._coming,), name="zygote-start", daemon=True
+                ).start()
+            return self._coming
 
-    def _end_it(self) -> None:
-        if self._outbox is not None:
-            self._outbox.close()
-        if self._process is not None:
-            _end(self._process)
-        self._process = self._outbox = None
-
-    def _try_to_spawn(self, message: bytes, content: int) -> Child | None:
-        ours, theirs = socket.socketpair()
-        # Of a kind that tells its end: if the zygote dies, waiting for word from it ends at once.
-        status, zygotes = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    def _start(self, coming: Future[ZygoteProcess]) -> None:
         try:
-            with theirs, zygotes, self._lock:
-                descriptors = [theirs.fileno(), content, zygotes.fileno()]
-                socket.send_fds(self._running(), [message], descriptors)
-            return Child(ours, status, _process_handle(status))
-        except (OSError, OperatorError) as error:
-            ours.close()
-            status.close()
-            if isinstance(error, OperatorError):
-                raise
-            return None
+            coming.set_result(start_zygote(self._programs))
+        except BaseException as error:  # noqa: BLE001  # whoever waits for it is told, whatever it is
+            self._forget(coming)
+            coming.set_exception(error)
 
-    def _running(self) -> socket.socket:
-        if self._outbox is None:
-            self._process, self._outbox, self._layers = _start(self._programs)
-        return self._outbox
+    def _forget(self, coming: Future[ZygoteProcess]) -> bool:
+        """Let the next spawn start another one; False if somebody has done so before."""
+        with self._lock:
+            was_current = self._coming is coming
+            if was_current:
+                self._coming = None
+            return was_current
 
+    def _replace(self, died: ZygoteProcess) -> None:
+        if self._forget_zygote(died):
+            _log.error("a zygote has died; another one will be started", programs=self._programs)
+            died.end()
 
-def _start(
-    programs: Sequence[str],
-) -> tuple[subprocess.Popen[bytes], socket.socket, dict[Layer, str | None]]:
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with theirs:
-        # -P: a module in the current folder must not stand in for one of the standard library. A
-        # session of its own keeps an interrupt from the terminal away from what runs.
-        process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
-            [sys.executable, "-P", "-m", ZYGOTE, str(theirs.fileno()), *programs],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            pass_fds=[theirs.fileno()],
-            start_new_session=True,
-            env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
+    def _retire(self, hanging: ZygoteProcess) -> None:
+        if not self._forget_zygote(hanging):
+            return
+        _log.error("a zygote hangs; another one will be started", programs=self._programs)
+        with self._lock:
+            before, self._retired = self._retired, hanging
+        if before is not None:
+            before.end()
+
+    def _forget_zygote(self, zygote: ZygoteProcess) -> bool:
+        with self._lock:
+            coming = self._coming
+        return (
+            coming is not None
+            and coming.done()
+            and coming.exception() is None
+            and coming.result() is zygote
+            and self._forget(coming)
         )
+
+
+class _Hangs(Exception):
+    """The zygote does not answer, and does nothing."""
+
+
+def _child_of(zygote: ZygoteProcess, message: bytes, content: int, stopped: Stopped) -> Child:
+    """Have a process forked; raise OSError, Interrupted and _Hangs."""
+    ours, theirs = socket.socketpair()
+    # Of a kind that tells its end: if the zygote dies, waiting for word from it ends at once.
+    status, zygotes = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    waiting = _Waiting(zygote, stopped)
     try:
-        return process, ours, _parsed(_first_word(process, ours))
+        with theirs, zygotes:
+            waiting.send(message, [theirs.fileno(), content, zygotes.fileno()])
+        return Child(ours, status, waiting.handle(status))
     except BaseException:
         ours.close()
-        _end(process)
+        status.close()
         raise
 
 
-def _first_word(process: subprocess.Popen[bytes], ours: socket.socket) -> str:
-    """What the zygote says once it is ready; raise OperatorError if it ends or hangs before."""
+class _Waiting:
+    """One request to a zygote, and the wait for its answer. Owned by the thread that asks."""
 
-    def waiting(waited_s: float) -> None:
-        _log.info("a zygote is starting", waited_s=round(waited_s))
+    def __init__(self, zygote: ZygoteProcess, stopped: Stopped) -> None:
+        self._zygote = zygote
+        self._stopped = stopped
+        self._patience = Patience(zygote)
 
-    if not await_word(process, ours, waiting):
-        raise OperatorError(
-            "the zygote, which forks processes, hangs in its start, without using any processor time; "
-            "start again, and report it if that happens again"
-        )
-    if told := ours.recv(4096).decode():
-        return told
-    raise OperatorError(
-        "the zygote, which forks processes, ended in its start; its errors stand above"
-    )
+    def send(self, message: bytes, descriptors: Sequence[int]) -> None:
+        """Send the request, as soon as the zygote has room for it."""
+        while True:
+            self._look()
+            try:
+                return self._zygote.send(message, descriptors)
+            except BlockingIOError:
+                time.sleep(LOOK_S)
+
+    def handle(self, status: socket.socket) -> int:
+        """The pidfd of the new process, which the zygote sends once it has forked."""
+        status.settimeout(LOOK_S)
+        while True:
+            self._look()
+            try:
+                _, descriptors, _, _ = socket.recv_fds(status, 1, 1)
+            except TimeoutError:
+                continue
+            if not descriptors:
+                raise ConnectionResetError
+            os.set_inheritable(descriptors[0], False)
+            return descriptors[0]
+
+    def _look(self) -> None:
+        _check(self._stopped)
+        if self._patience.over:
+            raise _Hangs
 
 
-def _parsed(told: str) -> dict[Layer, str | None]:
-    layers: dict[Layer, str | None] = {}
-    for line in told.splitlines():
-        name, _, missing = line.partition(": ")
-        layers[Layer(name)] = missing or None
-    return layers
+def _has_died(zygote: ZygoteProcess, stopped: Stopped) -> bool:
+    """Whether it has ended, or is about to: a moment passes between the end of its socket and its own."""
+    deadline_s = time.monotonic() + DYING_S_MAX
+    while time.monotonic() < deadline_s:
+        if zygote.ended_within(LOOK_S):
+            return True
+        _check(stopped)
+    return False
 
 
-def _process_handle(status: socket.socket) -> int:
-    """The pidfd of the new process, which the zygote sends once it has forked; raise OSError."""
-    status.settimeout(FORK_S_MAX)
-    _, descriptors, _, _ = socket.recv_fds(status, 1, 1)
-    if not descriptors:
-        raise ConnectionResetError
-    os.set_inheritable(descriptors[0], False)
-    return descriptors[0]
+def _check(stopped: Stopped) -> None:
+    if stopped():
+        raise Interrupted("waiting for a process")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(1.0)
-        return
-    with suppress(ProcessLookupError):
-        process.send_signal(signal.SIGKILL)
-    process.wait()
+def _never() -> bool:
+    return False

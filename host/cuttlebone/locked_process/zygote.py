@@ -104,8 +104,9 @@ class Zygote:
         # It was not waited for yet, so its number is still its own, even if it has died.
         handle = os.pidfd_open(spare.process)
         with suppress(OSError), spare.inbox:  # its end, or the host's, is noticed elsewhere
-            socket.send_fds(told, [b"p"], [handle])
+            # In this order: a host that has the handle waits for the process, and not for a zygote.
             socket.send_fds(spare.inbox, [message], [connection, content])
+            socket.send_fds(told, [b"p"], [handle])
         os.close(handle)
         if SpawnRequest.unpack(message).lowers_priority:
             self._demoter.watch(spare.process)

@@ -102,7 +102,7 @@ class Compiler:
         )
         source = sealed_file(wasm)
         try:
-            child = self._fork_server.spawn(wanted, source)
+            child = self._fork_server.spawn(wanted, source, stopped)
         finally:
             os.close(source)
         try:

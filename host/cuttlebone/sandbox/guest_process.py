@@ -25,7 +25,7 @@ from cuttlebone.sandbox.guest_program import GuestRequest, guest_spawn_request
 from cuttlebone.text import printable
 from cuttlebone_abi import ErrorCode
 
-# An error message, a signature, a verdict: whatever a reply carries that is no command.
+# An error message with the last words of a guest, a signature, a verdict: whatever a reply carries that is no command.
 _OTHER_BYTES_MAX: Final = 80 << 10
 
 Spawn = Callable[[SpawnRequest, int], Child]
@@ -48,8 +48,7 @@ class GuestProcess:
         request = guest_spawn_request(limits, artefact.size_bytes)
         self._child = spawn(request, artefact.descriptor())
         self._limits = limits
-        # A trap is told together with the last words of the guest, which are a command.
-        self._payload_bytes_max = limits.command_bytes + _OTHER_BYTES_MAX
+        self._payload_bytes_max = max(limits.command_bytes, _OTHER_BYTES_MAX)
         self._interrupted = False
         self._steps = 0
         self._counters = NO_COUNTERS

@@ -21,6 +21,7 @@ from cuttlebone_abi import ErrorCode
 _DESCRIPTOR: Final = Struct("<II")
 BUFFER_BYTES_MIN: Final = 1024
 SIGNATURE_BYTES_MAX: Final = 64 << 10
+PANIC_BYTES_MAX: Final = 64 << 10
 _STOP: Final = 1
 
 
@@ -182,8 +183,7 @@ class Instance:
             return error
         try:
             descriptor = self._enter("cf_panic", recall)
-            bytes_max = self._limits.command_bytes
-            words = self._described("cf_panic", descriptor, "command_bytes", bytes_max)
+            words = self._described("cf_panic", descriptor, "panic_bytes", PANIC_BYTES_MAX)
         except JobError:
             return error
         return JobError(

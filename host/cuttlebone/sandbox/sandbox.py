@@ -4,6 +4,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
@@ -119,7 +120,7 @@ class Sandbox:
             artefact = self._compiler.artefact(
                 block.digest, block.wasm, metered=metered, stopped=stopped
             )
-            return self._guest(artefact, limits, wants_tokens=block.wants_tokens)
+            return self._guest(artefact, limits, stopped, wants_tokens=block.wants_tokens)
 
         return DeferredGuest(open_guest, wants_tokens=block.wants_tokens)
 
@@ -135,10 +136,15 @@ class Sandbox:
         self.close()
 
     def _guest(
-        self, artefact: Artefact, limits: GuestLimits, *, wants_tokens: bool
+        self,
+        artefact: Artefact,
+        limits: GuestLimits,
+        stopped: Callable[[], bool] | None = None,
+        *,
+        wants_tokens: bool,
     ) -> Instance | GuestProcess:
         if self._isolated and self._fork_server is not None:
-            spawn = self._fork_server.spawn
+            spawn = partial(self._fork_server.spawn, stopped=stopped)
             return GuestProcess(spawn, artefact, limits, wants_tokens=wants_tokens)
         return Instance(artefact.code, limits, wants_tokens=wants_tokens)
 
