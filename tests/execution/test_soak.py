@@ -1,6 +1,6 @@
 """Many jobs of every kind in one host: memory, descriptors and threads stay as they are.
 
-`pytest tests/jobs/test_soak.py --trials 10000 --timeout 0` runs ten thousand.
+`pytest tests/execution/test_soak.py --trials 10000 --timeout 0` runs ten thousand.
 """
 
 import gc

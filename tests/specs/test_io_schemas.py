@@ -1,4 +1,4 @@
-"""IoSchemas: inputs and results are held to the signature and to the JSON Schemas, with pointers."""
+"""Inputs and results are held to the signature and to the JSON Schemas, with pointers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""BlockFinding a Rust toolchain that can build for wasm32, and how cargo has to be called for a block."""
+"""Finding a Rust toolchain that can build for wasm32, and how cargo has to be called for a block."""
 
 import os
 import subprocess

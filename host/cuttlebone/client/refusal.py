@@ -14,7 +14,7 @@ class Unreachable(Exception):
 
 
 class NoHost(Unreachable):
-    """Something answers, but no host would answer so. RetryPause does not help."""
+    """Something answers, but no host would answer so. Waiting does not help."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ def carry_out_count_tokens(command: CountTokens, scope: JobScope) -> TokensCount
 
 
 class _ModelWait:
-    """WaitClock from now on."""
+    """Waiting from now on."""
 
     def __init__(self) -> None:
         self._since_s = time.monotonic()
