@@ -17,7 +17,10 @@ class Limits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     time_ms: Positive = 60_000
-    """Wall clock from the start of running, less the time waited for admission or loading of a model."""
+    """Wall clock from the start of running, less the time waited for admission or loading of a model.
+
+    Of a spec with a model the default is `MODEL_TIME_MS`: such a job shares the model with others.
+    """
     infer_wait_ms: Positive = 300_000
     """Time that the generations of a job may wait for admission or for their model to load."""
     memory_bytes: Positive = 64 * MEBIBYTE
@@ -73,6 +76,9 @@ def _lower(one: int | None, other: int | None) -> int | None:
     """The lower of two bounds; None is none."""
     return min((bound for bound in (one, other) if bound is not None), default=None)
 
+
+MODEL_TIME_MS: Final = 600_000
+"""Default of `time_ms` for jobs that have a model."""
 
 LIMITS_MAX: Final = Limits(
     time_ms=3_600_000,

@@ -88,11 +88,22 @@ def test_generations_side_by_side_share_the_time_of_the_clock() -> None:
         for number in range(16):
             account.charge(spent(1, submitted_s=number / 160))
 
+    assert account.shared_s == 0
     # The first decodes from 0.3 on, the last one until 0.69375.
     assert account.infer_s == 0.7
     assert account.waited_s == pytest.approx(0.1)
     assert account.prefill_s == pytest.approx(0.2)
     assert account.decode_s == pytest.approx(0.39375)
+
+
+def test_of_the_time_at_the_model_it_says_what_others_had() -> None:
+    clock = Clock()
+    account = JobAccount(Budget(Limits(), clock=clock))
+    with account.inferring():
+        account.charge(replace(spent(1), batches_from_s=5.0, batches_to_s=5.4, own_s=0.1))
+        clock.now_s = 0.6
+
+    assert account.shared_s == pytest.approx(0.3)
 
 
 def test_what_a_verdict_takes_is_the_time_of_the_guest() -> None:

@@ -34,11 +34,13 @@ def test_the_parts_of_a_job_add_up_to_its_time(
     account = (scope := scope_of()).account
     account.waited_s, account.prefill_s, account.decode_s = waited_s, prefill_s, decode_s
     account.infer_s = waited_s + prefill_s + decode_s
+    account.shared_s = prefill_s + decode_s
     used = GuestAccounting(guest_ms=guest_ms)
 
     spent = accounting_of(job("a"), scope, used, duration_ms=duration_ms)
 
     assert spent.guest_ms + spent.infer_ms + spent.host_ms == duration_ms
+    assert 0 <= spent.shared_ms <= spent.prefill_ms + spent.decode_ms
     assert spent.infer_wait_ms + spent.prefill_ms + spent.decode_ms <= spent.infer_ms
     assert min(spent.guest_ms, spent.infer_ms, spent.host_ms, spent.prefill_ms) >= 0
 

@@ -1,8 +1,10 @@
 """What generations side by side cost in time: no second twice."""
 
+from dataclasses import replace
+
 import pytest
 
-from cuttlebone.generation.spent import Spent, together_s
+from cuttlebone.generation.spent import Spent, shared_s, together_s
 
 
 def spent(submitted_s: float, waited_s: float, prefill_s: float, decode_s: float) -> Spent:
@@ -42,3 +44,19 @@ def test_one_that_was_never_admitted_had_neither() -> None:
 
 def test_of_none_there_is_nothing() -> None:
     assert together_s([]) == (0, 0)
+
+
+def beside(from_s: float, to_s: float, *, own_s: float) -> Spent:
+    return replace(spent(0, 0, 1, 1), batches_from_s=from_s, batches_to_s=to_s, own_s=own_s)
+
+
+def test_what_batches_spent_on_others_is_what_was_not_its_own() -> None:
+    assert shared_s([beside(10, 14, own_s=1)]) == 3
+
+
+def test_generations_side_by_side_are_no_others_of_each_other() -> None:
+    assert shared_s([beside(10, 14, own_s=1)] * 4) == 0
+
+
+def test_one_that_had_no_batch_shared_none() -> None:
+    assert shared_s([spent(0, 7, 0, 0)]) == 0

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable
 
 from cuttlebone.generation.outcome import Piece
+from cuttlebone.generation.spent import Spent, shared_s
 from cuttlebone.generation.ticket import CancelAsked, Generation, VerdictGiven
 from cuttlebone.inference.inbox import Inbox, Message, StopAsked, Submitted
 from cuttlebone.inference.meter import Meter
@@ -131,6 +132,25 @@ def test_a_batch_waits_for_a_tenth_of_what_the_last_one_took() -> None:
     first.verdict(stop=False)
     assert ticking.tick_with_late(second) == 1.0
     assert [first.next(0), second.next(0)] == [Piece(" a")] * 2
+
+
+def test_the_time_of_a_batch_is_shared_by_tokens_also_with_one_that_missed_it() -> None:
+    ticking = Ticking(BatchLimits(gather_s=0.0, gather_share=0.0))
+    first, second = ticking.two_begun()
+    ticking.slow_down()
+    for generation in (first, second):
+        generation.verdict(stop=False)
+    ticking.tick()
+    assert shared_s([spent(first)]) == shared_s([spent(second)]) == 5.0
+    first.verdict(stop=False)
+    ticking.tick()
+    assert (shared_s([spent(first)]), shared_s([spent(second)])) == (5.0, 15.0)
+    assert shared_s([spent(first), spent(second)]) == 0.0
+
+
+def spent(generation: Generation) -> Spent:
+    """What a generation has cost up to now."""
+    return generation.spent(role="writer", endpoint="scripted")
 
 
 def test_who_comes_while_verdicts_are_waited_for_is_in_the_next_batch() -> None:

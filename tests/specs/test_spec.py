@@ -48,6 +48,22 @@ def test_a_limit_that_is_not_stated_has_its_default(tmp_path: Path) -> None:
     assert read_spec(spec_file(tmp_path, GOOD)).limits.handles == 64
 
 
+@pytest.mark.parametrize(
+    ("more", "time_ms"),
+    [
+        ("", 60_000),
+        ("model: small\n", 600_000),
+        ("model: small\nlimits: {steps: 5}\n", 600_000),
+        ("model: small\nlimits: {time_ms: 60000}\n", 60_000),
+    ],
+)
+def test_jobs_with_a_model_have_more_time_unless_the_spec_says_how_much(
+    tmp_path: Path, more: str, time_ms: int
+) -> None:
+    spec = read_spec(spec_file(tmp_path, SMALLEST + more))
+    assert spec.job_limits == spec.limits.model_copy(update={"time_ms": time_ms})
+
+
 def test_json_is_a_spec_too(tmp_path: Path) -> None:
     text = '{"name": "a", "description": "b", "block": "c.wasm"}'
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from cuttlebone.commands.budget import Budget
-from cuttlebone.generation.spent import Spent, together_s
+from cuttlebone.generation.spent import Spent, shared_s, together_s
 
 
 class JobAccount:
@@ -27,6 +27,8 @@ class JobAccount:
         """Of these, in which there were prompts alone to be evaluated."""
         self.decode_s = 0.0
         """Of these, in which a generation was under way after its first token."""
+        self.shared_s = 0.0
+        """Of prefill and decode, what the model spent on others."""
         self._charged: list[Spent] = []
         self._heard_s = 0.0
 
@@ -71,4 +73,6 @@ class JobAccount:
         self.infer_s += infer_s
         self.waited_s += waited_s
         self.decode_s += decode_s
-        self.prefill_s += min(prefill_s, infer_s - waited_s - decode_s)
+        prefill_s = min(prefill_s, infer_s - waited_s - decode_s)
+        self.prefill_s += prefill_s
+        self.shared_s += min(shared_s(self._charged), prefill_s + decode_s)

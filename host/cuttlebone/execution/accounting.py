@@ -15,6 +15,7 @@ def accounting_of(
     infer_ms = min(int(account.infer_s * 1000), duration_ms - guest_ms)
     wait_ms = min(int(account.waited_s * 1000), infer_ms)
     decode_ms = min(int(account.decode_s * 1000), infer_ms - wait_ms)
+    prefill_ms = min(int(account.prefill_s * 1000), infer_ms - wait_ms - decode_ms)
     return Accounting(
         queue_ms=_queue_ms(job),
         guest_ms=guest_ms,
@@ -25,8 +26,9 @@ def accounting_of(
         memory_bytes_peak=used.memory_bytes_peak,
         fuel=used.fuel,
         tokens_cached=account.tokens_cached,
-        prefill_ms=min(int(account.prefill_s * 1000), infer_ms - wait_ms - decode_ms),
+        prefill_ms=prefill_ms,
         decode_ms=decode_ms,
+        shared_ms=min(int(account.shared_s * 1000), prefill_ms + decode_ms),
     )
 
 

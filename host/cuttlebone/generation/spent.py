@@ -27,6 +27,12 @@ class Spent:
     """From admission to the first token, or to the end."""
     decode_s: float
     """From the first token to the end, waiting for verdicts included."""
+    own_s: float = 0.0
+    """Its part, by tokens, of the batches that ran while it had its place."""
+    batches_from_s: float = 0.0
+    """On a clock that goes on only while batches of the endpoint run: the first of these batches,"""
+    batches_to_s: float = 0.0
+    """and the end of the last."""
 
     @property
     def admitted_s(self) -> float:
@@ -53,6 +59,12 @@ def together_s(spent: Sequence[Spent]) -> tuple[float, float]:
     either = [(one.admitted_s, one.ended_s) for one in spent]
     decode_s = _covered(decode)
     return decode_s, max(0.0, _covered(either) - decode_s)
+
+
+def shared_s(spent: Sequence[Spent]) -> float:
+    """Seconds that batches spent on others while generations side by side had their places."""
+    covered_s = _covered([(one.batches_from_s, one.batches_to_s) for one in spent])
+    return max(0.0, covered_s - sum(one.own_s for one in spent))
 
 
 def _covered(stretches: Iterable[tuple[float, float]]) -> float:

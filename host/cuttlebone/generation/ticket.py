@@ -60,6 +60,8 @@ class Generation:
         self._tokens_in = 0
         self._tokens_cached = 0
         self._tokens_out = 0
+        self._own_s = 0.0
+        self._batches_s: tuple[float, float] | None = None
 
     # For who asked.
 
@@ -140,6 +142,7 @@ class Generation:
     def spent(self, *, role: str, endpoint: str) -> Spent:
         """All of these numbers at one moment, of a generation that was asked of `role`."""
         with self._changed:
+            from_s, to_s = self._batches_s or (0.0, 0.0)
             return Spent(
                 tenant=self.request.tenant,
                 role=role,
@@ -151,6 +154,9 @@ class Generation:
                 waited_s=self._waited(),
                 prefill_s=self._stretch(self._admitted_s, self._first_token_s),
                 decode_s=self._stretch(self._first_token_s, None),
+                own_s=self._own_s,
+                batches_from_s=from_s,
+                batches_to_s=to_s,
             )
 
     @property
@@ -185,6 +191,13 @@ class Generation:
             self._tokens_in += tokens_in
             self._tokens_cached += tokens_cached
             self._tokens_out += tokens_out
+
+    def ran_beside(self, from_s: float, to_s: float, *, own_s: float) -> None:
+        """Note a batch that ran while it had its place, by the clock of batches; `own_s` was for it."""
+        with self._changed:
+            begun_s = from_s if self._batches_s is None else self._batches_s[0]
+            self._batches_s = (begun_s, to_s)
+            self._own_s += own_s
 
     def deliver(self, piece: Piece) -> None:
         """Hand one piece over."""

@@ -42,6 +42,11 @@ class AccountingResource(Resource):
     decode_ms: int = Field(
         description="Of these, in which a generation was under way after its first token."
     )
+    shared_ms: int = Field(
+        0,
+        description="Of these two, what the model spent on generations of other jobs in the same "
+        "batches, by their tokens.",
+    )
     host_ms: int = Field(description="The rest of the running time.")
     steps: int
     memory_bytes_peak: int

@@ -1,12 +1,12 @@
 """The live sequences of one model: what becomes of each between its submission and its outcome."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 
 from cuttlebone.generation.outcome import CANCELLED
 from cuttlebone.generation.ticket import Generation
 from cuttlebone.inference.meter import Meter
-from cuttlebone.inference.model import Model
+from cuttlebone.inference.model import Model, Run
 from cuttlebone.inference.prompts import Prepared
 from cuttlebone.inference.scheduler import Scheduler
 from cuttlebone.inference.sequence import LiveSequence
@@ -31,6 +31,8 @@ class LiveSequences:
         self._sequences: dict[SequenceId, LiveSequence] = {}
         self._ids: dict[Generation, SequenceId] = {}
         self._numbers = count(1)
+        self._batches_s = 0.0
+        """Seconds that batches took so far, all together."""
 
     def __getitem__(self, key: SequenceId) -> LiveSequence:
         return self._sequences[key]
@@ -69,6 +71,15 @@ class LiveSequences:
                 self._finish(key)
         elif sequence.unjudged <= self._verdict_lag_max:
             self._scheduler.resume(key)
+
+    def took(self, runs: Sequence[tuple[SequenceId, Run]], took_s: float) -> None:
+        """Note for all that have their places whose part of a batch was how long."""
+        tokens = sum(len(run.tokens) for _, run in runs)
+        own_s = {key: took_s * len(run.tokens) / tokens for key, run in runs}
+        from_s, self._batches_s = self._batches_s, self._batches_s + took_s
+        for key, one in self._sequences.items():
+            if one.slot is not None and one.scheduled:
+                one.generation.ran_beside(from_s, self._batches_s, own_s=own_s.get(key, 0.0))
 
     def deliver(self, now_s: float) -> None:
         """Hand over what the batch gave, all of it after all sampling.

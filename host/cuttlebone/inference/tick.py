@@ -186,6 +186,7 @@ class Ticker:
         tokens = sum(len(run.tokens) for _, run in runs)
         self._pacer.took(decode, tokens - decode, took_s)
         self._meter.batch(prefill_tokens=tokens - decode, decode_tokens=decode, took_s=took_s)
+        self._live.took(runs, took_s)
         for (key, run), row in zip(runs, rows, strict=True):
             self._take_in(key, run, row)
 

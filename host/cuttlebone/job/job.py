@@ -96,6 +96,8 @@ class Accounting:
     """Of `infer_ms`, in which there were prompts alone to be evaluated. 0 in jobs kept before it was measured."""
     decode_ms: int = 0
     """Of `infer_ms`, in which a generation was under way after its first token."""
+    shared_ms: int = 0
+    """Of these two, what the model spent on generations of others. 0 in jobs kept before it was measured."""
 
 
 @dataclass(frozen=True, slots=True)

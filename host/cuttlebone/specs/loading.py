@@ -113,7 +113,7 @@ def _loaded(spec: Spec, path: Path, wasm: bytes, admit: Admit, limits_max: Limit
         )
     except OperatorError as error:
         raise OperatorError(f"{path}: {error}") from None
-    limits = spec.limits.bounded(limits_max)
+    limits = spec.job_limits.bounded(limits_max)
     document = SpecDocument.of(
         spec,
         folder,

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from cuttlebone.errors import OperatorError
-from cuttlebone.job_options import Limits, Recording
+from cuttlebone.job_options import MODEL_TIME_MS, Limits, Recording
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.text import printable
 from cuttlebone.text.lined_documents import explain, read_lined
@@ -57,6 +57,13 @@ class Spec(BaseModel):
     """How much of a job's commands and events its journal keeps; `full` is for replays without files."""
     data_policy: Literal["local_only", "any"] = "local_only"
     """Whether inference must stay on this machine."""
+
+    @property
+    def job_limits(self) -> Limits:
+        """The limits that it states, and the defaults of a job like its own for the others."""
+        if self.model is None or "time_ms" in self.limits.model_fields_set:
+            return self.limits
+        return self.limits.model_copy(update={"time_ms": MODEL_TIME_MS})
 
 
 def read_spec(path: Path) -> Spec:
