@@ -22,6 +22,8 @@ from cuttlebone_abi.walking import walk
 
 JSON_DEPTH_MAX: Final = 128
 """Nesting of arrays and objects that a message may have."""
+JSON_NODES_MAX: Final = 100_000
+"""Arrays and objects of a command: each costs as much as dozens of bytes of text, in one piece."""
 COMMAND_BYTES_MAX: Final = 1 << 20
 INTEGER_DIGITS_MAX: Final = 4_300
 """Decimal digits of an integer: more are slow to read, and Python's own text of them ends there too."""
@@ -38,6 +40,8 @@ _LONG_LIST: Final = 8
 """Elements from which on it pays to ask for all of a list together before asking for each."""
 _TO_BE_LOOKED_AT: Final = frozenset({dict, list, float})
 
+# Also one that does not end, and without going back: so that no text takes longer than its length.
+_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _NEGATIVE_ZERO: Final = re.compile(rb'("(?:[^"\\]|\\.)*")|(?<![eE])-0(?![0-9.eE])', re.DOTALL)
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -59,7 +63,7 @@ class MalformedMessage(ValueError):
 class OversizedMessage(MalformedMessage):
     """A message that passes a bound: `limit` names it, `value` is what it allows.
 
-    `command_bytes`, `json_depth` or `json_digits`.
+    `command_bytes`, `json_depth`, `json_nodes` or `json_digits`.
     """
 
     def __init__(self, limit: str, value: int, reason: str) -> None:
@@ -92,20 +96,25 @@ def dump_json(value: Json | BaseModel) -> bytes:
 
 
 def decode_command(
-    data: bytes, *, bytes_max: int = COMMAND_BYTES_MAX, depth_max: int = JSON_DEPTH_MAX
+    data: bytes,
+    *,
+    bytes_max: int = COMMAND_BYTES_MAX,
+    depth_max: int = JSON_DEPTH_MAX,
+    nodes_max: int = JSON_NODES_MAX,
 ) -> Command:
     """Read what a guest returned; raise MalformedMessage with the JSON path of the first fault."""
-    return _decode(_COMMAND, data, bytes_max, depth_max)
+    _check_size(data, bytes_max, nodes_max)
+    return _decode(_COMMAND, data, depth_max)
 
 
 def decode_event(data: bytes) -> Event:
     """Read what a host answered; raise MalformedMessage."""
-    return _decode(_EVENT, data, None, JSON_DEPTH_MAX)
+    return _decode(_EVENT, data, JSON_DEPTH_MAX)
 
 
 def decode_envelope(data: bytes) -> Envelope:
     """Read an envelope; raise MalformedMessage."""
-    return _decode(_ENVELOPE, data, None, JSON_DEPTH_MAX)
+    return _decode(_ENVELOPE, data, JSON_DEPTH_MAX)
 
 
 def json_path(location: tuple[int | str, ...]) -> str:
@@ -127,11 +136,23 @@ def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARS_MAX else text[:_SHOWN_CHARS_MAX] + "..."
 
 
-def _decode(adapter: TypeAdapter[T], data: bytes, bytes_max: int | None, depth_max: int) -> T:
-    if bytes_max is not None and len(data) > bytes_max:
+def _check_size(data: bytes, bytes_max: int, nodes_max: int) -> None:
+    if len(data) > bytes_max:
         raise OversizedMessage(
             "command_bytes", bytes_max, f"{len(data)} bytes, but at most {bytes_max} are allowed"
         )
+    # Brackets in strings are none; but strings are left out only where it makes a difference.
+    if _brackets(data) > nodes_max and _brackets(_STRING.sub(b"", data)) > nodes_max:
+        raise OversizedMessage(
+            "json_nodes", nodes_max, f"it has more than {nodes_max} arrays and objects"
+        )
+
+
+def _brackets(data: bytes) -> int:
+    return data.count(b"[") + data.count(b"{")
+
+
+def _decode(adapter: TypeAdapter[T], data: bytes, depth_max: int) -> T:
     value = load_json(data, depth_max=depth_max)
     try:
         return adapter.validate_python(value)

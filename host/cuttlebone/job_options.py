@@ -35,6 +35,10 @@ class Limits(BaseModel):
     """One command."""
     json_depth: Positive = 128
     """Nesting of one command."""
+    json_nodes: Positive = 100_000
+    """Arrays and objects in one command."""
+    compile_ms: Positive = 1_000
+    """Processor time of reading one grammar, schema or template."""
     handles: Positive = 64
     """Files open at once."""
     window_bytes: Positive = 16 * MEBIBYTE
@@ -88,6 +92,8 @@ LIMITS_MAX: Final = Limits(
     steps=10_000_000,
     command_bytes=8 * MEBIBYTE,
     json_depth=128,
+    json_nodes=200_000,
+    compile_ms=10_000,
     handles=1024,
     window_bytes=64 * MEBIBYTE,
     list_entries=10_000,

@@ -13,6 +13,7 @@ from cuttlebone_abi import (
     COMMAND_BYTES_MAX,
     INTEGER_DIGITS_MAX,
     JSON_DEPTH_MAX,
+    JSON_NODES_MAX,
     Command,
     Emit,
     ErrorEvent,
@@ -34,6 +35,7 @@ from cuttlebone_abi import (
     json_path,
     load_json,
 )
+from doubling import assert_linear
 
 u32 = st.integers(0, 2**32 - 1)
 u64 = st.integers(0, 2**64 - 1)
@@ -150,12 +152,38 @@ def test_a_command_may_nest_as_deep_as_the_limit_says() -> None:
     assert isinstance(decode_command(nested(5), depth_max=5), Emit)
 
 
-@pytest.mark.parametrize("depth", [JSON_DEPTH_MAX + 1, 1_000, 200_000])
+@pytest.mark.parametrize("depth", [JSON_DEPTH_MAX + 1, 1_000, JSON_NODES_MAX - 1])
 def test_a_command_that_nests_deeper_is_refused_with_the_limit(depth: int) -> None:
     with pytest.raises(OversizedMessage, match="deeper than 128 levels") as refusal:
         decode_command(nested(depth))
 
     assert (refusal.value.limit, refusal.value.value) == ("json_depth", JSON_DEPTH_MAX)
+
+
+def wide(nodes: int) -> bytes:
+    """A command of `nodes` arrays and objects, its own included, and some in strings, which are none."""
+    return b'{"cmd":"emit","progress":[' + b"[]," * (nodes - 2) + b'"[{\\"[{"]}'
+
+
+def test_a_command_may_have_as_many_arrays_and_objects_as_the_limit_says() -> None:
+    assert isinstance(decode_command(wide(JSON_NODES_MAX)), Emit)
+    assert isinstance(decode_command(wide(5), nodes_max=5), Emit)
+
+
+def test_a_command_of_more_arrays_and_objects_is_refused_with_the_limit() -> None:
+    with pytest.raises(OversizedMessage, match="more than 100000 arrays and objects") as refusal:
+        decode_command(wide(JSON_NODES_MAX + 1))
+
+    assert (refusal.value.limit, refusal.value.value) == ("json_nodes", JSON_NODES_MAX)
+
+
+@pytest.mark.parametrize("unit", [b'\\"', b'"', b"[", b'["a', b"\\", b'"\\'])
+def test_counting_takes_time_by_the_length_of_a_command(unit: bytes) -> None:
+    def refused(size: int) -> None:
+        with pytest.raises(MalformedMessage):
+            decode_command((b'[{"' + unit * size)[:size], bytes_max=size, nodes_max=1)
+
+    assert_linear(refused, 1 << 16)
 
 
 @pytest.mark.parametrize("sign", [b"", b"-"])

@@ -10,6 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 from abi.golden import VECTORS
 from cuttlebone_abi import (
     JSON_DEPTH_MAX,
+    JSON_NODES_MAX,
     Command,
     Entry,
     Envelope,
@@ -98,5 +99,6 @@ def test_the_envelopes_of_the_page_are_envelopes() -> None:
 
 def test_the_numbers_of_the_page_are_those_of_the_package() -> None:
     assert f"`json_depth` levels ({JSON_DEPTH_MAX})" in PAGE
+    assert f"at most `json_nodes` together ({JSON_NODES_MAX:,})".replace(",", " ") in PAGE
     assert f"at most {STOP_STRINGS_MAX} texts of 1 to {STOP_STRING_BYTES_MAX} bytes" in PAGE
     assert f"Types nest at most {SIGNATURE_DEPTH_MAX} levels" in PAGE

@@ -54,6 +54,12 @@ def test_json_depth_is_limited(scope_of: ScopeOf) -> None:
     assert (code, "json_depth" in message) == (ErrorCode.LIMIT_EXCEEDED, True)
 
 
+def test_json_nodes_are_limited(scope_of: ScopeOf) -> None:
+    code, message = failure(run(says({"cmd": "done", "result": [[], []]}), scope_of, json_nodes=3))
+
+    assert (code, "json_nodes: it has more than 3" in message) == (ErrorCode.LIMIT_EXCEEDED, True)
+
+
 def test_handles_are_limited(scope_of: ScopeOf, tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     code, message = failure(run(says(*[{"cmd": "open", "path": "a"}] * 3), scope_of, handles=2))

@@ -107,7 +107,10 @@ def _last_words(error: JobError, scope: JobScope) -> Failure | None:
     limits = scope.budget.limits
     try:
         words = decode_command(
-            error.last_words, bytes_max=limits.command_bytes, depth_max=limits.json_depth
+            error.last_words,
+            bytes_max=limits.command_bytes,
+            depth_max=limits.json_depth,
+            nodes_max=limits.json_nodes,
         )
     except MalformedMessage:
         return None
@@ -134,7 +137,12 @@ def _steps(
     scope.budget.spend_step()
     reply = _called(guest.init, written_input, "step 1, with the input of the job")
     while True:
-        command = decode_command(reply, bytes_max=limits.command_bytes, depth_max=limits.json_depth)
+        command = decode_command(
+            reply,
+            bytes_max=limits.command_bytes,
+            depth_max=limits.json_depth,
+            nodes_max=limits.json_nodes,
+        )
         if isinstance(command, Done | Fail):
             return command
         event = _answer(command, reply, guest, scope, recorder)
