@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from cuttlebone.commands.files import carry_out_list
+from cuttlebone.errors import JobError
 from cuttlebone.execution.recorder import Recorder
 from cuttlebone.execution.runner import run_job
 from cuttlebone.job.journal import JournalEntry
 from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone.testing import Commands, Script, ScriptedGuest
-from cuttlebone_abi import Completed, Envelope, ErrorCode, Failed, Json, Signature
+from cuttlebone_abi import Completed, Envelope, ErrorCode, Failed, Json, List, Signature
 from job_scopes import ScopeOf
 
 
@@ -42,6 +44,14 @@ def answers(envelope: Envelope) -> list[Json]:
 def failure(envelope: Envelope) -> tuple[str, str]:
     assert isinstance(envelope, Failed)
     return envelope.error.code, envelope.error.message
+
+
+def test_a_list_of_a_job_that_was_stopped_is_left(scope_of: ScopeOf, tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    scope = scope_of()
+    scope.budget.stop(JobError(ErrorCode.CANCELLED, "stopped"))
+    with pytest.raises(JobError, match="stopped"):
+        carry_out_list(List(cmd="list", path="."), scope)
 
 
 OPEN: Json = {"cmd": "open", "path": "raw"}

@@ -1,26 +1,32 @@
 """Listing folders: what is granted and no more, in order, page by page."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuttlebone.errors import CommandError
+from cuttlebone.errors import CommandError, JobError
 from cuttlebone.files import Grants
 from cuttlebone.files.listing import FOLDER_ENTRIES_MAX, FolderEntry, Listing
 from cuttlebone.files.opening import PathOpener
 from cuttlebone.files.patterns import Wildcards
 from cuttlebone_abi import ErrorCode
 from files.places import Place, descriptors_open
+from stopping import StoppedAfter
 
 
 def listing(
-    grants: Grants, path: str, *, after: str | None = None, entries_max: int = 100
+    grants: Grants,
+    path: str,
+    *,
+    after: str | None = None,
+    entries_max: int = 100,
+    check_wanted: Callable[[], None] = lambda: None,
 ) -> Listing:
-    return grants.list_folder(path, after=after, entries_max=entries_max)
+    return grants.list_folder(path, after=after, entries_max=entries_max, check_wanted=check_wanted)
 
 
 def names(grants: Grants, path: str) -> list[str]:
@@ -222,3 +228,15 @@ def test_a_folder_that_leads_somewhere_can_hold_a_granted_file(
 
     reachable = any(pattern.locate((*folder, *rest)) is not None for rest in below)
     assert pattern.leads_to(tuple(folder)) == reachable
+
+
+@pytest.mark.parametrize("looks", [0, 7, 29])
+def test_a_long_folder_is_left_as_soon_as_nobody_wants_it(place: Place, looks: int) -> None:
+    for number in range(20):
+        (place.docs / f"{number:02}.txt").touch()
+    stopped = StoppedAfter(looks)
+    before = descriptors_open()
+    with Grants.resolve(place.spec, ["./docs"]) as grants, pytest.raises(JobError):
+        listing(grants, "docs", check_wanted=stopped)
+    assert stopped.asked == looks + 1
+    assert descriptors_open() == before

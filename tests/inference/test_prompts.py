@@ -2,13 +2,14 @@
 
 import pytest
 
-from cuttlebone.errors import CommandError
+from cuttlebone.errors import CommandError, JobError
 from cuttlebone.generation.request import GenerationRequest, Turn
 from cuttlebone.inference.model import Token
 from cuttlebone.inference.prompts import PromptMaker
 from cuttlebone.testing import ScriptedModel
 from cuttlebone_abi import ErrorCode
 from inference.conftest import ask
+from stopping import StoppedAfter
 
 
 class BeginningModel(ScriptedModel):
@@ -48,3 +49,29 @@ def test_a_prompt_that_leaves_one_token_of_the_context_is_accepted_for_one() -> 
     assert maker.prepare(GenerationRequest("j", "t", None, "x" * 9, 7)).max_tokens == 1
     with pytest.raises(CommandError, match="10 tokens and leaves no room"):
         maker.tokens(GenerationRequest("j", "t", None, "x" * 10, 1))
+
+
+def conversation(turns: int, stopped: StoppedAfter) -> GenerationRequest:
+    """A conversation that is wanted as long as `stopped` says."""
+    said = tuple(Turn("user", "a") for _ in range(turns))
+    return GenerationRequest("j", "t", said, None, 1, check_wanted=stopped)
+
+
+def test_a_long_conversation_is_left_as_soon_as_nobody_wants_it() -> None:
+    maker = PromptMaker(ScriptedModel(context_tokens=100_000))
+    wanted = StoppedAfter(1_000_000)
+    maker.count(conversation(1000, wanted))
+
+    for looks in (0, wanted.asked // 4, wanted.asked - 1):
+        stopped = StoppedAfter(looks)
+        with pytest.raises(JobError):
+            maker.count(conversation(1000, stopped))
+        assert stopped.asked == looks + 1
+
+
+def test_somebody_asks_often_enough_whether_a_long_conversation_is_wanted() -> None:
+    maker = PromptMaker(ScriptedModel(context_tokens=100_000))
+    few, many = StoppedAfter(1_000_000), StoppedAfter(1_000_000)
+    maker.count(conversation(100, few))
+    maker.count(conversation(1100, many))
+    assert many.asked - few.asked > 1000

@@ -13,7 +13,7 @@ LOOK_S: Final = 0.1
 
 
 def carry_out_count_tokens(command: CountTokens, scope: JobScope) -> TokensCounted:
-    """Count; raise CommandError, or JobError when the job is stopped while the model is loading."""
+    """Count; raise CommandError, or JobError once the job is stopped."""
     model = granted_model(scope, "count_tokens")
     with scope.account.inferring(), scope.budget.waiting_for(_ModelWait()):
         counter = model.inference.counter(model.role, LOOK_S)
@@ -33,6 +33,7 @@ def carry_out_count_tokens(command: CountTokens, scope: JobScope) -> TokensCount
                 raw_prompt=None,
                 max_tokens=1,
                 default_system=model.defaults.system.use != "none",
+                check_wanted=scope.budget.check,
             )
         )
     return TokensCounted(tokens=tokens, context=counter.context_tokens)

@@ -65,9 +65,12 @@ def carry_out_slice_bytes(command: SliceBytes, scope: JobScope) -> SlicedBytes:
 
 
 def carry_out_list(command: List, scope: JobScope) -> Listed:
-    """Name what a granted folder holds; raise CommandError."""
+    """Name what a granted folder holds; raise CommandError, or JobError once the job is stopped."""
     listing = scope.files.list_folder(
-        command.path, after=command.after, entries_max=scope.budget.limits.list_entries
+        command.path,
+        after=command.after,
+        entries_max=scope.budget.limits.list_entries,
+        check_wanted=scope.budget.check,
     )
     entries = tuple(
         Entry(name=entry.name, kind="dir" if entry.is_folder else "file", len=entry.len)

@@ -137,6 +137,7 @@ def generation_request(
         interactive=scope.interactive,
         constraint=_constraint(command),
         default_system=model.defaults.system.use != "none",
+        check_wanted=scope.budget.check,
     )
 
 

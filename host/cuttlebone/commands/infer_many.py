@@ -113,6 +113,7 @@ class _Together:
         shares = shared_out(wanted, self._scope.budget.tokens_out_left)
         for number, share in enumerate(shares):
             if number not in self._results:
+                self._scope.budget.check()
                 try:
                     self._generations[number] = opened.enter_context(self._opened(number, share))
                 except CommandError as error:

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Final, Self
 
 from cuttlebone.errors import CommandError, OperatorError
-from cuttlebone.files.listing import GrantedFolder, Listing, list_entries
+from cuttlebone.files.listing import CheckWanted, GrantedFolder, Listing, list_entries
 from cuttlebone.files.opening import (
     KernelOpener,
     PathOpener,
@@ -90,8 +90,12 @@ class Grants:
                     refusals.append(error)
         raise refusals[0]
 
-    def list_folder(self, path: str, *, after: str | None, entries_max: int) -> Listing:
+    def list_folder(
+        self, path: str, *, after: str | None, entries_max: int, check_wanted: CheckWanted
+    ) -> Listing:
         """List the granted entries of a folder behind the name `after`. Raises CommandError.
+
+        `check_wanted` is called for each name, and may raise JobError.
 
         `capability_denied` comes before any system call when nothing in the folder can be granted.
         """
@@ -105,7 +109,13 @@ class Grants:
             raise denied(f"{quoted(path)} is not granted as a folder; {self._written_patterns()}")
         with self._open_roots():
             try:
-                return list_entries(folders, path, after=after, entries_max=entries_max)
+                return list_entries(
+                    folders,
+                    path,
+                    after=after,
+                    entries_max=entries_max,
+                    check_wanted=check_wanted,
+                )
             except OSError as error:
                 raise refusal(error, path) from None
 

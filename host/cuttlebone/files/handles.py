@@ -5,7 +5,7 @@ from itertools import count
 
 from cuttlebone.errors import CommandError
 from cuttlebone.files.grants import Grants
-from cuttlebone.files.listing import Listing
+from cuttlebone.files.listing import CheckWanted, Listing
 from cuttlebone.files.refusals import denied
 from cuttlebone.files.source import SourceFile
 from cuttlebone.files.windows import Window, read_bytes, read_window
@@ -92,13 +92,17 @@ class HandleTable:
             file.require_unchanged()
         return data
 
-    def list_folder(self, path: str, *, after: str | None, entries_max: int) -> Listing:
+    def list_folder(
+        self, path: str, *, after: str | None, entries_max: int, check_wanted: CheckWanted
+    ) -> Listing:
         """Name what a granted folder holds behind the name `after`; raise CommandError.
 
         `capability_denied` for what is no granted folder, `not_found`, or `limit_exceeded` for a
-        folder that holds too much.
+        folder that holds too much. JobError as soon as `check_wanted` raises it.
         """
-        return self._grants.list_folder(path, after=after, entries_max=entries_max)
+        return self._grants.list_folder(
+            path, after=after, entries_max=entries_max, check_wanted=check_wanted
+        )
 
     def close(self, handle: int) -> None:
         """Close one file; raise CommandError `capability_denied` if it is not open."""

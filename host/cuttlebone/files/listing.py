@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -17,6 +17,9 @@ from cuttlebone_abi import ErrorCode
 
 FOLDER_ENTRIES_MAX: Final = 100_000
 """Names in one folder. They are sorted for each answer, so that a walk needs no state of the host."""
+
+CheckWanted = Callable[[], None]
+"""Raises JobError once nobody wants the answer."""
 
 _OURS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO})
 
@@ -52,7 +55,7 @@ class GrantedFolder:
         """Whether the grant lets the folder itself be listed."""
         return self.grant.locate_folder(self.path) is not None
 
-    def names(self, path: str) -> list[str]:
+    def names(self, path: str, check_wanted: CheckWanted) -> list[str]:
         """All names in it that a guest can say; raise OSError, and CommandError if it is no folder."""
         path_fd = self.grant.open_below(self.grant.locate_folder(self.path) or (), self.opener)
         try:
@@ -62,7 +65,7 @@ class GrantedFolder:
         finally:
             os.close(path_fd)
         try:
-            return list(_names_in(fd, path))
+            return list(_names_in(fd, path, check_wanted))
         finally:
             os.close(fd)
 
@@ -91,28 +94,42 @@ class GrantedFolder:
 
 
 def list_entries(
-    folders: Sequence[GrantedFolder], path: str, *, after: str | None, entries_max: int
+    folders: Sequence[GrantedFolder],
+    path: str,
+    *,
+    after: str | None,
+    entries_max: int,
+    check_wanted: CheckWanted,
 ) -> Listing:
-    """List what the grants together allow of one folder; raise OSError and CommandError."""
-    known = {name for folder in folders if folder.leads for name in folder.names(path)}
+    """List what the grants together allow of one folder; raise OSError and CommandError.
+
+    `check_wanted` is called for each name, and may raise JobError.
+    """
+    known = {
+        name for folder in folders if folder.leads for name in folder.names(path, check_wanted)
+    }
     begin = (after or "").encode("utf-8", "surrogatepass")
     behind = (name for name in known if after is None or name.encode() > begin)
     names = sorted(behind, key=str.encode)
-    found = list(islice(_granted(folders, names), entries_max + 1))
+    found = list(islice(_granted(folders, names, check_wanted), entries_max + 1))
     return Listing(tuple(found[:entries_max]), more=len(found) > entries_max)
 
 
-def _granted(folders: Sequence[GrantedFolder], names: Sequence[str]) -> Iterator[FolderEntry]:
+def _granted(
+    folders: Sequence[GrantedFolder], names: Sequence[str], check_wanted: CheckWanted
+) -> Iterator[FolderEntry]:
     for name in names:
+        check_wanted()
         seen = (folder.entry(name) for folder in folders)
         entry = next((entry for entry in seen if entry is not None), None)
         if entry is not None:
             yield entry
 
 
-def _names_in(fd: int, path: str) -> Iterator[str]:
+def _names_in(fd: int, path: str, check_wanted: CheckWanted) -> Iterator[str]:
     with os.scandir(fd) as entries:
         for count, entry in enumerate(entries):
+            check_wanted()
             if count == FOLDER_ENTRIES_MAX:
                 raise CommandError(
                     ErrorCode.LIMIT_EXCEEDED,

@@ -1,6 +1,7 @@
 """What a job asks a model for."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -94,6 +95,11 @@ class GenerationRequest:
     constraint: Constraint | None = None
     default_system: bool = True
     """Whether a template may begin a conversation without a system message with its own."""
+    check_wanted: Callable[[], None] = field(default=lambda: None, compare=False, repr=False)
+    """Called now and then while the prompt is made, from whichever thread makes it.
+
+    Raises JobError once there is nobody who wants it.
+    """
 
     @property
     def fields(self) -> frozenset[RequestField]:

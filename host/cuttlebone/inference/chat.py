@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NoReturn
 
 from jinja2 import TemplateError
 from jinja2.runtime import Context
 
-from cuttlebone.errors import CommandError, OperatorError
+from cuttlebone.errors import CommandError, JobError, OperatorError
 from cuttlebone.generation.request import Turn
 from cuttlebone.inference.bounded_jinja import BoundedEnvironment
 from cuttlebone.inference.first_turn import turns_before, without_default_system
@@ -28,6 +29,14 @@ _MARKED: Final = re.compile("(\t?)\ue000([0-9]+)\ue001(\t?)")
 
 # Without widths, which would pad a day to any length.
 _DATE_FORM: Final = re.compile("(?:[^%]|%-?[a-zA-Z%]){0,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Occasion:
+    """What all renderings of one prompt have in common."""
+
+    now: datetime
+    check_wanted: Callable[[], None]
 
 
 class ChatTemplate:
@@ -60,8 +69,16 @@ class ChatTemplate:
         self._tokens = {"bos_token": begin_text, "eos_token": end_text}
         self._now = now
 
-    def render(self, turns: Sequence[Turn], *, default_system: bool = True) -> list[Part]:
+    def render(
+        self,
+        turns: Sequence[Turn],
+        *,
+        default_system: bool = True,
+        check_wanted: Callable[[], None] = lambda: None,
+    ) -> list[Part]:
         """Render a conversation up to where the assistant speaks; raise CommandError.
+
+        `check_wanted` is called again and again, and may raise JobError.
 
         Without `default_system` nothing stands before the first turn that the template puts there
         by itself.
@@ -70,9 +87,10 @@ class ChatTemplate:
         for scaffold. A template that would change content (other than by trimming it) is refused
         for this conversation: what it does cannot be told from what the content wants it to do.
         """
-        now = self._now()  # once: midnight must not come between two renderings
-        parts = self._marked_parts(turns, now)
-        plain = self._text([turn.content for turn in turns], turns, now)
+        # Once: midnight must not come between two renderings.
+        occasion = _Occasion(self._now(), check_wanted)
+        parts = self._marked_parts(turns, occasion)
+        plain = self._text([turn.content for turn in turns], turns, occasion)
         if "".join(part.text for part in parts) != plain:
             raise CommandError(
                 ErrorCode.UNSUPPORTED,
@@ -84,19 +102,24 @@ class ChatTemplate:
         before = turns_before(turns)
         return without_default_system(
             parts,
-            self._marked_parts((*before, *turns), now),
-            self._marked_parts(before, now, asks=False),
+            self._marked_parts((*before, *turns), occasion),
+            self._marked_parts(before, occasion, asks=False),
             begin_text=self._tokens["bos_token"],
         )
 
     def _marked_parts(
-        self, turns: Sequence[Turn], now: datetime, *, asks: bool = True
+        self, turns: Sequence[Turn], occasion: _Occasion, *, asks: bool = True
     ) -> list[Part]:
         marks = [f"\t\ue000{at}\ue001\t" for at in range(len(turns))]
-        return list(_parts(self._text(marks, turns, now, asks=asks), turns))
+        return list(_parts(self._text(marks, turns, occasion, asks=asks), turns))
 
     def _text(
-        self, contents: Sequence[str], turns: Sequence[Turn], now: datetime, *, asks: bool = True
+        self,
+        contents: Sequence[str],
+        turns: Sequence[Turn],
+        occasion: _Occasion,
+        *,
+        asks: bool = True,
     ) -> str:
         messages = [
             {"role": turn.role, "content": content}
@@ -108,14 +131,14 @@ class ChatTemplate:
                 "messages": messages,
                 "add_generation_prompt": asks,
                 "raise_exception": _refused_by_template,
-                "strftime_now": _dated(now),
-                BUDGET_KEY: RenderingBudget(content_chars),
+                "strftime_now": _dated(occasion.now),
+                BUDGET_KEY: RenderingBudget(content_chars, check_wanted=occasion.check_wanted),
                 **self._tokens,
             }
         )
         try:
             return self._render(context, SCAFFOLD_CHARS_MAX + content_chars)
-        except CommandError:
+        except (CommandError, JobError):
             raise
         except TooMuch as error:
             raise _unusable(str(error)) from None

@@ -45,7 +45,10 @@ class PromptMaker:
         return self._model.info.context_tokens
 
     def prepare(self, request: GenerationRequest) -> Prepared:
-        """Do what can be done ahead; raises CommandError if the request cannot be served."""
+        """Do what can be done ahead; raises CommandError if the request cannot be served.
+
+        Whatever makes a prompt also raises JobError once nobody wants it.
+        """
         prompt = self.tokens(request)
         constraint = self._model.compile(request.constraint) if request.constraint else None
         return Prepared(
@@ -55,7 +58,7 @@ class PromptMaker:
     def tokens(self, request: GenerationRequest) -> tuple[Token, ...]:
         """The prompt of a request; raises CommandError if it makes none, or one that leaves no room."""
         self._check_bytes(request)
-        tokens = self._tokenise(self._parts(request))
+        tokens = self._tokenise(request)
         if not tokens:
             raise CommandError(
                 ErrorCode.INVALID_ARGUMENT, "the prompt is empty: there is nothing to go on from"
@@ -71,7 +74,7 @@ class PromptMaker:
     def count(self, request: GenerationRequest) -> int:
         """How many tokens the prompt of a request has, whether or not it would fit."""
         self._check_bytes(request)
-        return len(self._tokenise(self._parts(request)))
+        return len(self._tokenise(request))
 
     def count_text(self, text: str) -> int:
         """How many tokens plain text has, without a template."""
@@ -97,7 +100,9 @@ class PromptMaker:
             return [Part(request.raw_prompt, scaffold=True)]
         turns = request.turns or ()
         if self._template is not None:
-            return self._template.render(turns, default_system=request.default_system)
+            return self._template.render(
+                turns, default_system=request.default_system, check_wanted=request.check_wanted
+            )
         match turns:
             case (Turn(role="user", content=content),):
                 return [Part(content, scaffold=False)]
@@ -107,12 +112,11 @@ class PromptMaker:
                     "this model has no chat template: give one `prompt` instead of `messages`",
                 )
 
-    def _tokenise(self, parts: Sequence[Part]) -> list[Token]:
-        tokens = [
-            token
-            for part in parts
-            for token in self._model.tokenise(part.text, scaffold=part.scaffold)
-        ]
+    def _tokenise(self, request: GenerationRequest) -> list[Token]:
+        tokens: list[Token] = []
+        for part in self._parts(request):
+            request.check_wanted()
+            tokens += self._model.tokenise(part.text, scaffold=part.scaffold)
         begin = self._model.begins_with
         # Most templates spell the beginning themselves; a second one would spoil the answer.
         return [begin, *tokens] if begin is not None and tokens[:1] != [begin] else tokens

@@ -33,11 +33,17 @@ class RenderingBudget:
     """
 
     def __init__(
-        self, content_chars: int, *, processor_s: Callable[[], float] = time.thread_time
+        self,
+        content_chars: int,
+        *,
+        check_wanted: Callable[[], None] = lambda: None,
+        processor_s: Callable[[], float] = time.thread_time,
     ) -> None:
+        """`check_wanted` is called again and again; what it raises ends the rendering."""
         self._units_max = min(UNITS_MIN + UNITS_PER_CONTENT_CHAR * content_chars, UNITS_MAX)
         self._left = self._units_max
         self._look_below = self._left
+        self._check_wanted = check_wanted
         # Of this thread alone: on a busy machine a good template must not run out of time.
         self._processor_s = processor_s
         self._end_s = processor_s() + RENDER_S_MAX
@@ -49,6 +55,7 @@ class RenderingBudget:
             raise TooMuch(f"it makes more than {self._units_max} characters, values and steps")
         if self._left < self._look_below:
             self._look_below = self._left - _UNITS_BETWEEN_LOOKS
+            self._check_wanted()
             if self._processor_s() > self._end_s:
                 raise TooMuch(f"rendering took longer than {RENDER_S_MAX} s")
 

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from cuttlebone.errors import CommandError
+from cuttlebone.errors import CommandError, JobError
 from cuttlebone.generation.ticket import CancelAsked, VerdictGiven
 from cuttlebone.inference.inbox import (
     Inbox,
@@ -138,7 +138,7 @@ class Ticker:
         if prepared is None:
             try:
                 prepared = self._prompts.prepare(request)
-            except CommandError as error:
+            except (CommandError, JobError) as error:
                 generation.fail(error.code, error.message)
                 return
         self._live.begin(generation, prepared)
