@@ -159,6 +159,7 @@ class ProblemCode(StrEnum):
     UNKNOWN_ROUTE = "unknown_route"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     UNKNOWN_JOB = "unknown_job"
+    UNKNOWN_EVENT = "unknown_event"
     UNKNOWN_SPEC = "unknown_spec"
     SPEC_UNUSABLE = "spec_unusable"
     NOT_FINAL = "not_final"

@@ -12,13 +12,17 @@ import pytest
 from httpx_sse import ServerSentEvent, connect_sse
 
 from api.hosted import BOUND_S, SCRIPTS, Api, Gate, served
+from cuttlebone.api.event_frames import LARGE_BYTES_MIN
 from cuttlebone.api.event_stream import event_stream
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.generation.state import Phase, State
 from cuttlebone.http_types import Health
 from cuttlebone.job.events import JobEvent
-from cuttlebone.job.job import TENANT, JobKey, Submission
+from cuttlebone.job.job import TENANT, JobKey, Submission, now
+from cuttlebone.job.job import Job as KeptJob
+from cuttlebone.job_options import Limits
+from cuttlebone.service.host import Host
 from cuttlebone.service.job_service import JobService
 from cuttlebone.testing import Commands, ScriptedEndpoint, ScriptedGuest
 from cuttlebone_abi import Json, load_json
@@ -226,16 +230,12 @@ def test_a_reader_that_a_job_is_forgotten_under_is_told_of_the_gap(tmp_path: Pat
         first = api.ended(api.submit("echo"))
         api.ended(api.submit("echo"))
 
-        async def told() -> list[str]:
-            jobs, metrics = api.host.jobs, api.host.status.metrics
-            with Subscribers().subscribe(jobs, JobKey(TENANT, first["id"])) as subscription:
-                snapshot = Health(status="", version="")
-                stream = event_stream(
-                    jobs, subscription, snapshot, JobKey(TENANT, first["id"]), 3, metrics
-                )
-                return [f"{event.event} {event.raw_data}" async for event in stream][1:]
+        forgotten = KeptJob(
+            id=first["id"], spec="echo", input=b"", limits=Limits(), labels={}, created_at=now()
+        )
+        told = asyncio.run(streamed(api.host, api.host.jobs, forgotten, after=3))
 
-        assert asyncio.run(told()) == ['gap {"after":3,"next":null}']
+        assert told == [b'event: gap\ndata: {"after":3,"next":null}\n\n']
 
 
 def test_a_stream_that_is_to_go_on_beyond_the_log_says_so_and_begins_anew(api: Api) -> None:
@@ -247,6 +247,14 @@ def test_a_stream_that_is_to_go_on_beyond_the_log_says_so_and_begins_anew(api: A
     assert events[1].event == "gap"
     assert load_json(events[1].data.encode()) == {"after": 57, "next": 1}
     assert [event.id for event in events[2:]] == ["1", "2", "3", "4", "5"]
+
+
+async def streamed(host: Host, jobs: JobService, job: KeptJob, *, after: int) -> list[bytes]:
+    """What a stream of a job sends behind its snapshot."""
+    with Subscribers().subscribe(jobs, job) as subscription:
+        snapshot = Health(status="", version="")
+        stream = event_stream(subscription, snapshot, after, host.status.metrics)
+        return [bytes(piece) async for piece in stream][1:]
 
 
 class LosesAnEvent(JobService):
@@ -263,19 +271,96 @@ class LosesAnEvent(JobService):
 def test_an_event_that_is_missing_is_said(api: Api) -> None:
     job = api.ended(api.submit("echo"))
 
-    async def told() -> list[str]:
-        jobs, metrics = LosesAnEvent(api.host.jobs), api.host.status.metrics
-        with Subscribers().subscribe(jobs, JobKey(TENANT, job["id"])) as subscription:
-            snapshot = Health(status="", version="")
-            stream = event_stream(
-                jobs, subscription, snapshot, JobKey(TENANT, job["id"]), 0, metrics
-            )
-            return [f"{event.event} {event.id or event.raw_data}" async for event in stream][1:]
+    kept = api.host.jobs.get(JobKey(TENANT, job["id"]))
+    told = asyncio.run(streamed(api.host, LosesAnEvent(api.host.jobs), kept, after=0))
 
-    assert asyncio.run(told()) == [
-        "status 1",
-        "status 2",
-        'gap {"after":2,"next":4}',
-        "status 4",
-        "result 5",
+    lines = b"".join(told).decode().splitlines()
+    assert [line for line in lines if line.startswith(("id: ", "event: gap", 'data: {"after'))] == [
+        "id: 1",
+        "id: 2",
+        "event: gap",
+        'data: {"after":2,"next":4}',
+        "id: 4",
+        "id: 5",
     ]
+
+
+LARGE = "x" * LARGE_BYTES_MIN
+
+
+def test_a_large_event_is_a_link_for_who_asks_and_whole_for_everybody_else(api: Api) -> None:
+    job = api.submit("say", ["small", 1])
+    api.ended(job)
+    large = api.host.jobs.submit(Submission("say", ["small", LARGE, "after"]))
+    job = api.ended(api.http.get(f"/v1/jobs/{large.id}").json())
+
+    with followed(api, job) as stream:
+        whole = [load_json(event.data.encode()) for event in stream if event.event == "progress"]
+    job["links"]["events"] += "?large=link"
+    with followed(api, job) as stream:
+        events = [event for event in stream if event.event in {"progress", "large"}]
+
+    assert whole == ["small", LARGE, "after"]
+    assert [(event.id, event.event) for event in events] == [
+        ("3", "progress"),
+        ("4", "large"),
+        ("5", "progress"),
+    ]
+    link = load_json(events[1].data.encode())
+    assert link == {"bytes": len(LARGE) + 2, "href": f"/v1/jobs/{job['id']}/events/4"}
+    answer = api.http.get(link["href"])
+    shown = answer.json()
+    assert answer.headers["Content-Length"] == str(len(answer.content))
+    assert (shown["number"], shown["kind"], shown["data"]) == (4, "progress", LARGE)
+
+
+def test_a_large_result_is_a_link_and_ends_the_stream(api: Api) -> None:
+    large = api.host.jobs.submit(Submission("echo", LARGE))
+    job = api.ended(api.http.get(f"/v1/jobs/{large.id}").json())
+    job["links"]["events"] += "?large=link"
+
+    with followed(api, job) as stream:
+        last = list(stream)[-1]
+
+    assert (last.id, last.event) == ("5", "large")
+    shown = api.http.get(load_json(last.data.encode())["href"]).json()
+    assert (shown["kind"], shown["data"]) == ("result", job["envelope"])
+
+
+@pytest.mark.parametrize("number", [1, 5])
+def test_an_event_is_shown_as_it_stands_in_the_stream(api: Api, number: int) -> None:
+    job = api.ended(api.submit("echo", {"big": 2**200, "line": "\u2028"}))
+
+    with followed(api, job) as stream:
+        told = {event.id: event for event in stream}
+    shown = load_json(api.http.get(f"{job['links']['events']}/{number}").content)
+
+    event = told[str(number)]
+    assert shown == {
+        "number": number,
+        "kind": event.event,
+        "at": shown["at"],
+        "data": load_json(event.data.encode()),
+    }
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "code"),
+    [("6", 404, "unknown_event"), ("0", 400, "bad_request"), (str(1 << 63), 400, "bad_request")],
+)
+def test_an_event_that_is_not_there_is_refused(
+    api: Api, number: str, status: int, code: str
+) -> None:
+    job = api.ended(api.submit("echo"))
+
+    answer = api.http.get(f"{job['links']['events']}/{number}")
+
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+
+def test_only_links_can_be_asked_for(api: Api) -> None:
+    job = api.submit("echo")
+
+    answer = api.http.get(job["links"]["events"], params={"large": "whole"})
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")

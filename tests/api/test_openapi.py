@@ -50,6 +50,7 @@ def test_the_document_has_every_route(document: Described) -> None:
         "PUT /v1/jobs/{job_id}",
         "DELETE /v1/jobs/{job_id}",
         "GET /v1/jobs/{job_id}/events",
+        "GET /v1/jobs/{job_id}/events/{number}",
         "GET /v1/jobs/{job_id}/result",
         "GET /v1/jobs/{job_id}/journal",
         "GET /v1/jobs/{job_id}/deliveries",

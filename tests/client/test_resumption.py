@@ -90,6 +90,57 @@ def test_a_line_separator_inside_text_ends_no_event(client: Client, host: Script
     assert first.data == {"text": "a\u2028b\x85c"}
 
 
+LINK = 'id: 2\nevent: large\ndata: {"bytes": 300000, "href": "http://elsewhere/"}\n\n'
+LINKED = {"number": 2, "kind": "progress", "at": "2026-01-31T09:30:00Z", "data": "much"}
+
+
+def test_a_large_event_is_fetched_from_this_host_wherever_its_link_leads(
+    client: Client, host: ScriptedHost
+) -> None:
+    host.will_send(_event(1) + LINK + RESULT)
+    host.will_answer(json=LINKED)
+
+    events = list(client.events("a/1"))
+
+    assert [(event.number, event.kind) for event in events] == [
+        (1, "token"),
+        (2, "progress"),
+        (3, "result"),
+    ]
+    assert events[1].data == "much"
+    assert host.requests[0].url.params["large"] == "link"
+    assert host.requests[1].url.raw_path == b"/v1/jobs/a%2F1/events/2"
+    assert host.requests[1].url.host == host.requests[0].url.host
+
+
+def test_a_large_result_ends_the_stream(client: Client, host: ScriptedHost) -> None:
+    host.will_send(LINK)
+    host.will_answer(json={**LINKED, "kind": "result", "data": {"status": "failed"}})
+
+    assert [event.kind for event in client.events("a1")] == ["result"]
+
+
+def test_a_large_event_is_fetched_again_where_the_host_went_meanwhile(
+    client: Client, host: ScriptedHost
+) -> None:
+    host.will_send(_event(1) + LINK)
+    host.will_break()
+    host.will_send(LINK + RESULT)
+    host.will_answer(json=LINKED)
+
+    assert _numbers(client) == [1, 2, 3]
+    assert [request.headers.get("last-event-id") for request in host.requests] == [
+        None, None, "1", None,
+    ]  # fmt: skip
+
+
+def test_a_large_event_that_was_seen_is_not_fetched(client: Client, host: ScriptedHost) -> None:
+    host.will_send(LINK + RESULT)
+
+    assert _numbers(client, after=2) == [3]
+    assert len(host.requests) == 1
+
+
 def test_a_host_that_stays_away_is_given_up_after_growing_pauses(
     client: Client, host: ScriptedHost
 ) -> None:

@@ -127,7 +127,7 @@ async def _subscription(
 ) -> AsyncIterator[Subscription]:
     # Ends with the response, not with the generator that streams it: that one may hang in the
     # middle of an event when its client goes.
-    with quotas.stream(caller), subscribers.subscribe(jobs, job.key) as subscription:
+    with quotas.stream(caller), subscribers.subscribe(jobs, job) as subscription:
         yield subscription
 
 

@@ -4,7 +4,6 @@ import asyncio
 import uuid
 
 import structlog
-from anyio import BrokenResourceError
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -39,23 +38,11 @@ class ErrorMiddleware:
             if not started:
                 await refusal(_stopping(), scope)(scope, receive, send)
             raise
-        except (
-            Exception
-        ) as error:  # the last resort of a request: it is answered, and the host goes on
-            if started and _untaken(error):
-                return
+        except Exception:  # the last resort of a request: it is answered, and the host goes on
             refused = _logged(scope)
             if started:
                 raise  # the rest of an answer is missing: only a cut connection says so
             await refusal(refused, scope)(scope, receive, send)
-
-
-def _untaken(error: Exception) -> bool:
-    """Whether all that went wrong is that the client of a stream went while events waited for it.
-
-    The framework lets these break where it takes the stream down, and raises that as an error.
-    """
-    return isinstance(error, ExceptionGroup) and error.split(BrokenResourceError)[1] is None
 
 
 def _stopping() -> CallerError:

@@ -1,29 +1,41 @@
-"""The route of a job's events: server-sent events that can be resumed and that end."""
+"""The routes of a job's events: server-sent events that can be resumed and that end, and one event."""
 
-from collections.abc import AsyncIterator
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Header, Query
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi import APIRouter, Header, Path, Query
+from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from cuttlebone.access import TokenScope
 from cuttlebone.api.dependencies import ExistingJob, Jobs, Status, ToThisJob, allowed
 from cuttlebone.api.event_stream import event_stream
-from cuttlebone.api.openapi import event_answer, problems
-from cuttlebone.api.resource_views import job_resource
+from cuttlebone.api.openapi import answer, event_answer, problems
+from cuttlebone.api.openapi_examples import read_examples
+from cuttlebone.api.resource_views import PiecewiseJson, event_document, job_path, job_resource
 from cuttlebone.errors import ProblemCode
+from cuttlebone.http_types import EventResource
 
 EVENT_NUMBER_MAX: Final = (1 << 63) - 1
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+
+class EventStreamResponse(StreamingResponse):
+    """Server-sent events. Not the framework's own, which makes the bytes of an event for each reader."""
+
+    media_type = "text/event-stream"
+
+
+_HEADERS: Final = {
+    "Cache-Control": "no-cache",
+    "X-Accel-Buffering": "no",  # else nginx holds events back
+}
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], dependencies=[allowed(TokenScope.READ)])
 
 
 @router.get(
     "/{job_id}/events",
     summary="Follow a job",
-    response_class=EventSourceResponse,
-    dependencies=[allowed(TokenScope.READ)],
+    response_class=EventStreamResponse,
     responses={
         200: event_answer(),
         **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.BAD_REQUEST),
@@ -41,9 +53,36 @@ async def follow_job(
         int | None,
         Header(ge=0, le=EVENT_NUMBER_MAX, description="As `after`, and goes before it."),
     ] = None,
-) -> AsyncIterator[ServerSentEvent]:
+    large: Annotated[
+        Literal["link"] | None,
+        Query(description="Send events of more than 256 KiB as links, not whole."),
+    ] = None,
+) -> StreamingResponse:
     """Send a snapshot of the job, then its events; end after the result."""
     snapshot = await run_in_threadpool(job_resource, jobs, job)
-    start = after if last_event_id is None else last_event_id
-    async for event in event_stream(jobs, subscription, snapshot, job.key, start, status.metrics):
-        yield event
+    stream = event_stream(
+        subscription,
+        snapshot,
+        after if last_event_id is None else last_event_id,
+        status.metrics,
+        links_at=None if large is None else f"{job_path(job.id)}/events",
+    )
+    return EventStreamResponse(stream, headers=_HEADERS)
+
+
+@router.get(
+    "/{job_id}/events/{number}",
+    summary="Show one event of a job",
+    response_model=EventResource,
+    responses={
+        200: answer("The event.", read_examples("event")),
+        **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.UNKNOWN_EVENT, ProblemCode.BAD_REQUEST),
+    },
+)
+def show_event(
+    job: ExistingJob,
+    jobs: Jobs,
+    number: Annotated[int, Path(ge=1, le=EVENT_NUMBER_MAX, description="Of the event.")],
+) -> StreamingResponse:
+    """Answer with an event as it is kept, however large it is."""
+    return PiecewiseJson(event_document(jobs.event(job.key, number)))

@@ -126,7 +126,7 @@ async def show_job(
 ) -> Response:
     """Answer at once, or as soon as the job ends within `wait` seconds."""
     if wait > 0:
-        with quotas.stream(caller), subscribers.subscribe(jobs, job.key) as subscription:
+        with quotas.stream(caller), subscribers.subscribe(jobs, job) as subscription:
             job = await until_final(request, jobs, subscription, job.key, wait)
     shown = await run_in_threadpool(job_answer, jobs, job)
     return shown.unless_known(if_none_match)

@@ -20,7 +20,7 @@ async def until_final(
         async with asyncio.timeout(wait_s):
             while True:
                 subscription.begin_look()
-                found = await run_in_threadpool(jobs.status, key)
+                found = await subscription.feed.status()
                 if found.status.final or subscription.closed or client_gone.done():
                     break
                 await subscription.changed()

@@ -47,6 +47,7 @@ KINDS: Final[Mapping[ProblemCode, ProblemKind]] = MappingProxyType(
         ProblemCode.FORBIDDEN_ORIGIN: ProblemKind(403, "The request comes from a foreign web page"),
         ProblemCode.UNKNOWN_ROUTE: ProblemKind(404, "There is nothing at this path"),
         ProblemCode.UNKNOWN_JOB: ProblemKind(404, "There is no such job"),
+        ProblemCode.UNKNOWN_EVENT: ProblemKind(404, "There is no such event"),
         ProblemCode.UNKNOWN_SPEC: ProblemKind(404, "There is no such spec"),
         ProblemCode.UNKNOWN_BLOCK: ProblemKind(404, "There is no such block"),
         ProblemCode.METHOD_NOT_ALLOWED: ProblemKind(405, "This path does not take this method"),

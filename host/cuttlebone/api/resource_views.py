@@ -1,12 +1,15 @@
 """Jobs, specs and models, as the service knows them, made into resources and responses."""
 
+import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 from fastapi import Response
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
+from cuttlebone.api.event_frames import pieces
 from cuttlebone.errors import RETRY_SOON_S
 from cuttlebone.http_types import (
     AccountingResource,
@@ -14,6 +17,7 @@ from cuttlebone.http_types import (
     BlockLinks,
     BlockResource,
     DeliveryResource,
+    EventResource,
     GrantsResource,
     JobLinks,
     JobResource,
@@ -27,6 +31,7 @@ from cuttlebone.http_types import (
     UnusableSpec,
 )
 from cuttlebone.job.delivery import Delivery, DeliveryState
+from cuttlebone.job.events import JobEvent
 from cuttlebone.job.job import Job
 from cuttlebone.service.answers import KnownBlock, KnownSpec, ModelStatus
 from cuttlebone.service.job_service import JobService
@@ -58,6 +63,30 @@ class ExactJson(Response):
         kept = ("etag", "cache-control", "retry-after")
         headers = {name: self.headers[name] for name in kept if name in self.headers}
         return Response(status_code=304, headers=headers)
+
+
+class PiecewiseJson(StreamingResponse):
+    """A JSON answer that may be large: while it is sent, everybody else has a turn."""
+
+    media_type = "application/json"
+
+    def __init__(self, document: bytes) -> None:
+        super().__init__(
+            _with_turns(document),
+            headers={"Cache-Control": "no-store", "Content-Length": str(len(document))},
+        )
+
+
+async def _with_turns(document: bytes) -> AsyncIterator[memoryview]:
+    for piece in pieces(document):
+        yield piece
+        await asyncio.sleep(0)
+
+
+def event_document(event: JobEvent) -> bytes:
+    """Show an event of a job. Its data may be large, and is passed on as it is kept."""
+    shown = EventResource(number=event.number, kind=event.kind, at=event.at, data=None)
+    return dump_json(shown).removesuffix(b"null}") + event.json + b"}"
 
 
 def job_path(job_id: str) -> str:

@@ -15,6 +15,7 @@ from cuttlebone.http_types import (
     BlockList,
     BlockResource,
     DeliveryList,
+    EventResource,
     JobPage,
     JobResource,
     ModelList,
@@ -132,6 +133,11 @@ def blocks() -> Call[BlockList]:
 def result(job_id: str) -> Call[Envelope]:
     """Ask for an envelope."""
     return Call("GET", job_path(job_id, "/result"), _ENVELOPE.validate_json)
+
+
+def event(job_id: str, number: int) -> Call[EventResource]:
+    """Ask for one event of a job."""
+    return Call("GET", job_path(job_id, f"/events/{number}"), _answer(EventResource))
 
 
 def deliveries(job_id: str) -> Call[DeliveryList]:

@@ -12,7 +12,7 @@ from cuttlebone.client import api_calls
 from cuttlebone.client.api_calls import WAIT_S_MAX, Call
 from cuttlebone.client.exchange import BROKEN, TIMEOUT_S, Exchange, trouble_of
 from cuttlebone.client.host_address import address_of
-from cuttlebone.client.refusal import Refused, Unreachable
+from cuttlebone.client.refusal import NoHost, Refused, Unreachable
 from cuttlebone.client.resumption import Resumption, RetryPause
 from cuttlebone.client.stream_event import StreamEvent
 from cuttlebone.client.streams import BoundedAsyncStream
@@ -161,6 +161,10 @@ class AsyncClient:
                 trouble = "the stream ended before the result"
             except httpx.RequestError as error:
                 trouble = trouble_of(error)
+            except NoHost:
+                raise
+            except Unreachable as error:  # where a linked event was to be fetched
+                trouble = str(error)
             if not stream.ended:
                 delay_s = stream.patience.retry_delay_s()
                 if delay_s is None:
@@ -193,7 +197,12 @@ class AsyncClient:
             response.stream = BoundedAsyncStream(response.stream)
             try:
                 async for sse in EventSource(response).aiter_sse():
-                    event = stream.take(sse.id, sse.event, sse.data)
+                    number = stream.linked(sse.id, sse.event)
+                    event = (
+                        stream.take(sse.id, sse.event, sse.data)
+                        if number is None
+                        else stream.note(await self._event(job_id, number))
+                    )
                     if event is not None:
                         yield event
                     if stream.ended:
@@ -202,6 +211,11 @@ class AsyncClient:
                 raise self._exchange.no_host(str(error)) from None
         finally:
             await response.aclose()
+
+    async def _event(self, job_id: str, number: int) -> StreamEvent:
+        """Fetch an event that the stream only links: by its number here, wherever the link leads."""
+        found = await self._do(api_calls.event(job_id, number))
+        return StreamEvent(number=number, kind=found.kind, data=found.data)
 
     async def _do(self, call: Call[T]) -> T:
         for pause_s in self._exchange.pauses_s(call):

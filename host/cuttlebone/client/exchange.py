@@ -52,10 +52,11 @@ class Exchange:
     def stream_request(
         self, http: httpx.Client | httpx.AsyncClient, path: str, headers: dict[str, str]
     ) -> httpx.Request:
-        """Make a request for a stream of events."""
+        """Make a request for a stream of events, the large ones as links."""
         return http.build_request(
             "GET",
             path,
+            params={"large": "link"},
             headers={**headers, "Accept": "text/event-stream", "Cache-Control": "no-store"},
             timeout=httpx.Timeout(self.timeout_s, read=QUIET_S_MAX),
         )

@@ -13,6 +13,8 @@ DELAY_S_MAX: Final = 5.0
 LAST_EVENT: Final = "result"
 PASSING: Final = ("stopping", "too_many_connections")
 """Refusals of a host that will answer again."""
+LINKED: Final = "large"
+"""The kind that stands in a stream for an event that has to be fetched."""
 UNNUMBERED: Final = ("snapshot", "gap")
 
 
@@ -59,13 +61,21 @@ class Resumption:
         """What to send so that the host goes on where this stream stopped."""
         return {"Last-Event-ID": str(self.after)} if self.after else {}
 
+    def linked(self, number: str, kind: str) -> int | None:
+        """The number of an event that is only linked, if it was not seen before."""
+        place = _number(number) if kind == LINKED else None
+        return place if place is not None and place > self.after else None
+
     def take(self, number: str, kind: str, data: str) -> StreamEvent | None:
         """Note an event; None for what is none, or was seen before. Raises ValueError."""
         if not data:
             return None  # The end of a comment block: keep-alives look like this.
         # An event without an id is given that of the one before it, by the rules of such streams.
         place = None if kind in UNNUMBERED else _number(number)
-        event = StreamEvent(number=place, kind=kind or "message", data=_value(data))
+        return self.note(StreamEvent(number=place, kind=kind or "message", data=_value(data)))
+
+    def note(self, event: StreamEvent) -> StreamEvent | None:
+        """Note an event that is read; None for one that was seen before."""
         if event.number is None:
             self.patience.note_answer()
             self._seen_final = self._seen_final or _shows_final(event)
@@ -75,7 +85,7 @@ class Resumption:
             return None
         self.after = event.number
         self.patience.note_success()
-        self.ended = kind == LAST_EVENT
+        self.ended = event.kind == LAST_EVENT
         return event
 
     def note_end(self) -> None:

@@ -11,7 +11,7 @@ from cuttlebone.client import api_calls
 from cuttlebone.client.api_calls import WAIT_S_MAX, Call
 from cuttlebone.client.exchange import BROKEN, TIMEOUT_S, Exchange, trouble_of
 from cuttlebone.client.host_address import address_of
-from cuttlebone.client.refusal import Refused, Unreachable
+from cuttlebone.client.refusal import NoHost, Refused, Unreachable
 from cuttlebone.client.resumption import Resumption, RetryPause
 from cuttlebone.client.stream_event import StreamEvent
 from cuttlebone.client.streams import BoundedStream
@@ -157,6 +157,10 @@ class Client:
                 trouble = "the stream ended before the result"
             except httpx.RequestError as error:
                 trouble = trouble_of(error)
+            except NoHost:
+                raise
+            except Unreachable as error:  # where a linked event was to be fetched
+                trouble = str(error)
             if not stream.ended:
                 delay_s = stream.patience.retry_delay_s()
                 if delay_s is None:
@@ -187,7 +191,12 @@ class Client:
             response.stream = BoundedStream(response.stream)
             try:
                 for sse in EventSource(response).iter_sse():
-                    event = stream.take(sse.id, sse.event, sse.data)
+                    number = stream.linked(sse.id, sse.event)
+                    event = (
+                        stream.take(sse.id, sse.event, sse.data)
+                        if number is None
+                        else stream.note(self._event(job_id, number))
+                    )
                     if event is not None:
                         yield event
                     if stream.ended:
@@ -196,6 +205,11 @@ class Client:
                 raise self._exchange.no_host(str(error)) from None
         finally:
             response.close()
+
+    def _event(self, job_id: str, number: int) -> StreamEvent:
+        """Fetch an event that the stream only links: by its number here, wherever the link leads."""
+        found = self._do(api_calls.event(job_id, number))
+        return StreamEvent(number=number, kind=found.kind, data=found.data)
 
     def _do(self, call: Call[T]) -> T:
         for pause_s in self._exchange.pauses_s(call):

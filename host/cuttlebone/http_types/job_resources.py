@@ -114,6 +114,15 @@ class JobPage(Resource):
     )
 
 
+class EventResource(Resource):
+    """One event of a job."""
+
+    number: int = Field(description="Its place in the log, from 1.")
+    kind: str = Field(description="`status`, `progress`, `token` or `result`; others may come.")
+    at: datetime
+    data: Json = Field(description="As it stands in the stream of events.")
+
+
 class AttemptResource(Resource):
     """One try to tell a callback."""
 

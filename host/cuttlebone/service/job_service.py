@@ -140,6 +140,17 @@ class JobService:
         """The next events with numbers above `after`, at most EVENTS_READ_MAX."""
         return self._stores.events.read(key, after=after, limit=EVENTS_READ_MAX)
 
+    def event(self, key: JobKey, number: int) -> JobEvent:
+        """One event of a job; raise CallerError `unknown_event`."""
+        found = self._stores.events.read(key, after=number - 1, limit=1)
+        if not found or found[0].number != number:
+            raise CallerError(
+                ProblemCode.UNKNOWN_EVENT,
+                f"the job has no event {number}, or it was forgotten; "
+                "GET /v1/jobs/{id}/events tells which there are",
+            )
+        return found[0]
+
     def watch(self, key: JobKey, callback: Callable[[], None]) -> AbstractContextManager[None]:
         """Call `callback`, in any thread, whenever the job or its event log has changed."""
         return self._stores.events.subscribe(key, callback)
