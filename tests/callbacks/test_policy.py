@@ -43,6 +43,11 @@ def test_a_host_that_is_listed_may_be_called(url: str, target: Target) -> None:
         ("http://hooks.example.org/", "only a loopback address is called over http"),
         ("http://127.0.0.1:9001/", "is not among the hosts"),
         ("http://2130706433:9000/", "is not among the hosts"),
+        ("http://127.0.0.1:09000/", "should be 1 to 65535, without leading zeros"),
+        ("https://hooks.example.org:0443/", "should be 1 to 65535, without leading zeros"),
+        ("https://hooks.example.org:0443?a", "should be 1 to 65535, without leading zeros"),
+        ("https://hooks.example.org:/", "should be 1 to 65535, without leading zeros"),
+        ("http://[::1]:09000", "should be 1 to 65535, without leading zeros"),
         ("ftp://hooks.example.org/", "should begin with https"),
         ("hooks.example.org/a", "should begin with https"),
         ("https:///a", "should begin with https"),
@@ -66,7 +71,10 @@ def test_without_a_list_nothing_may_be_called() -> None:
         CallbackPolicy(()).target("https://hooks.example.org/")
 
 
-@pytest.mark.parametrize("entry", ["https://a.org", "a.org/", "a.org:0", "a.org:70000", "", "a b"])
+@pytest.mark.parametrize(
+    "entry",
+    ["https://a.org", "a.org/", "a.org:0", "a.org:0443", "a.org:", "a.org:70000", "", "a b"],
+)
 def test_an_entry_that_is_no_host_is_the_operators_to_mend(entry: str) -> None:
     with pytest.raises(OperatorError, match="callback_hosts"):
         CallbackPolicy([entry])

@@ -30,6 +30,7 @@ from files.places import (
         ("./docs", "./docs/../docs//sub/b.txt"),
         ("docs/", "docs/sub/b.txt"),
         (".", "docs/a.txt"),
+        ("./docs/**/", "docs/sub/b.txt"),
         ("./docs/a.txt", "docs/a.txt"),
         ("./docs/*.txt", "docs/a.txt"),
         ("./docs/**/*.txt", "docs/a.txt"),
@@ -70,6 +71,15 @@ def test_what_is_not_granted_is_denied_whether_it_is_there_or_not(
     with Grants.resolve(place.spec, [pattern]) as grants:
         assert code_of_opening(grants, path) is ErrorCode.CAPABILITY_DENIED
         assert code_of_opening(grants, path + ".missing") is ErrorCode.CAPABILITY_DENIED
+
+
+@pytest.mark.parametrize("pattern", ["./docs", "./docs/a.txt", "./docs/*.txt"])
+@pytest.mark.parametrize("end", ["/", "//", "/.", "/b/.."])
+def test_a_file_is_not_opened_by_the_name_of_a_folder(place: Place, pattern: str, end: str) -> None:
+    with Grants.resolve(place.spec, [pattern]) as grants:
+        refused = refusal_of_opening(grants, f"docs/a.txt{end}")
+    assert refused.code is ErrorCode.CAPABILITY_DENIED
+    assert "names a folder" in refused.message
 
 
 def test_a_path_that_is_not_granted_never_reaches_the_file_system(place: Place) -> None:
@@ -202,6 +212,9 @@ def test_a_description_names_pattern_extent_and_real_root(place: Place) -> None:
         ("./missing", "No such file or directory"),
         ("./missing/**/*.txt", "No such file or directory"),
         ("./docs/a.txt/*.txt", "is not a folder"),
+        ("./docs/a.txt/", "is not a folder"),
+        ("./docs/a.txt/.", "is not a folder"),
+        ("./docs/*.txt/", "what ends in `/` is a folder"),
         ("./docs/a.txt/b", "Not a directory"),
         ("/dev/null", "neither a folder nor a regular file"),
         ("./docs/**.txt", "whole component"),

@@ -13,7 +13,13 @@ from cuttlebone_abi import BinaryKind, DocumentKind, FileKind, ImageKind, TextKi
         (b"plain", TextKind()),
         ("späße €".encode(), TextKind()),
         (b"\xef\xbb\xbfmarked", TextKind()),
-        (b"\x00\x01", TextKind()),  # control characters are UTF-8
+        (b"\x01\x1b\x7f", TextKind()),  # control characters are UTF-8
+        (b"\x00\x01", BinaryKind()),
+        (b"\x00" * 100, BinaryKind()),
+        (b"text and a NUL\x00", BinaryKind()),
+        ("no mark".encode("utf-16-le"), BinaryKind()),
+        ("no mark".encode("utf-16-be"), BinaryKind()),
+        ("no mark".encode("utf-32-le"), BinaryKind()),
         (b"%PDF-1.7\n\xff\xff", DocumentKind()),
         (b" %PDF-1.7", TextKind()),
         (b"\x89PNG\r\n\x1a\nrest", ImageKind(format="png")),
@@ -22,7 +28,8 @@ from cuttlebone_abi import BinaryKind, DocumentKind, FileKind, ImageKind, TextKi
         (b"GIF89a", ImageKind(format="gif")),
         (b"GIF88a", TextKind()),
         (b"RIFF\x10\x00\x00\x00WEBPVP8 ", ImageKind(format="webp")),
-        (b"RIFF\x10\x00\x00\x00WAVEfmt ", TextKind()),
+        (b"RIFF\x10\x01\x01\x01WAVEfmt ", TextKind()),
+        (b"RIFF\x10\x00\x00\x00WAVEfmt ", BinaryKind()),
         (b"\x89PN", BinaryKind()),
         (b"\xff\xfeU\x00", BinaryKind()),
         (b"latin-1 \xe9t\xe9", BinaryKind()),
@@ -36,6 +43,12 @@ def test_a_whole_file_is_what_its_bytes_say(head: bytes, kind: FileKind) -> None
 def test_a_character_cut_by_the_end_of_the_head_is_still_text() -> None:
     head = "€".encode().rjust(HEAD_BYTES + 1, b"a")[:HEAD_BYTES]
     assert kind_of(head, whole=False) == TextKind()
+
+
+def test_a_nul_behind_the_head_is_not_looked_for() -> None:
+    text = b"a" * HEAD_BYTES + b"\0"
+    assert kind_of(text[:HEAD_BYTES], whole=False) == TextKind()
+    assert kind_of(text[1 : HEAD_BYTES + 1], whole=False) == BinaryKind()
 
 
 def test_an_invalid_byte_at_the_end_of_the_head_is_no_cut_character() -> None:

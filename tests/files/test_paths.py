@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cuttlebone.errors import CommandError
-from cuttlebone.files.paths import COMPONENT_BYTES_MAX, PATH_BYTES_MAX, parse_path, resolve
+from cuttlebone.files.paths import (
+    COMPONENT_BYTES_MAX,
+    PATH_BYTES_MAX,
+    names_folder,
+    parse_path,
+    resolve,
+)
 from cuttlebone_abi import ErrorCode
 
 FOLDER = ("srv", "spec")
@@ -69,3 +75,22 @@ def test_a_path_and_a_component_of_just_the_allowed_length_pass() -> None:
 @given(st.lists(st.sampled_from(["a", "b", ".", "..", ""]), min_size=1).map("/".join))
 def test_no_path_keeps_a_component_that_could_lead_up(path: str) -> None:
     assert not {"", ".", ".."} & set(resolve(path, FOLDER))
+
+
+@pytest.mark.parametrize(
+    ("path", "says_folder"),
+    [
+        ("a.txt/", True),
+        ("a.txt//", True),
+        ("a.txt/.", True),
+        ("a/b/..", True),
+        (".", True),
+        ("/", True),
+        ("a.txt", False),
+        ("a/./b", False),
+        (".hidden", False),
+        ("a...", False),
+    ],
+)
+def test_a_path_says_by_its_end_that_a_folder_is_meant(path: str, *, says_folder: bool) -> None:
+    assert names_folder(path) is says_folder

@@ -152,6 +152,13 @@ def test_a_schema_may_stand_in_a_file(tmp_path: Path) -> None:
     assert read_schema("input.json", tmp_path) == {"type": "object"}
 
 
+@pytest.mark.parametrize("name", ["one.json/", "one.json/.", ".", ""])
+def test_a_file_is_not_read_by_the_name_of_a_folder(tmp_path: Path, name: str) -> None:
+    (tmp_path / "one.json").write_text("{}")
+    with pytest.raises(OperatorError, match="names a folder, where a file is needed"):
+        read_schema(name, tmp_path)
+
+
 def test_what_stands_before_the_first_turn_is_said_in_the_spec(tmp_path: Path) -> None:
     stated = "infer: {repeat_last: 256, system: {use: text, text: none}}"
     spec = read_spec(spec_file(tmp_path, f"{SMALLEST}{stated}\n"))

@@ -1,8 +1,8 @@
-"""Loopback addresses, told by their strict text."""
+"""Addresses and ports, told by their strict text."""
 
 import pytest
 
-from cuttlebone.text.addresses import address, in_url, is_loopback
+from cuttlebone.text.addresses import address, in_url, is_loopback, port
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,15 @@ def test_these_are_addresses_beyond_loopback(text: str) -> None:
 )
 def test_these_are_no_addresses(text: str) -> None:
     assert address(text) is None
+
+
+@pytest.mark.parametrize(("text", "number"), [("1", 1), ("8420", 8420), ("65535", 65_535)])
+def test_these_are_ports(text: str, number: int) -> None:
+    assert port(text) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "08710", "65536", "99999", "100000", "+80", "-1", "8_0", "80 ", "٨٠", "0x50"]
+)
+def test_these_are_no_ports(text: str) -> None:
+    assert port(text) is None

@@ -11,11 +11,13 @@ import httpx
 from cuttlebone.errors import CallerError, FieldFault, OperatorError, ProblemCode
 from cuttlebone.text import printable
 from cuttlebone.text.addresses import address, is_loopback
+from cuttlebone.text.addresses import port as port_of
 
 URL_CHARS_MAX: Final = 2048
 DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 
-_ENTRY: Final = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(?P<port>[0-9]{1,5}))?")
+_ENTRY: Final = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(?P<port>[0-9]+))?")
+_STATED_PORT: Final = re.compile(r"[a-z]+://[^/?#]*:([^]/?#:]*)(?:[/?#].*)?", re.IGNORECASE)
 _PRINTABLE: Final = re.compile(r"[\x21-\x7e]+")
 
 
@@ -59,6 +61,11 @@ class CallbackPolicy:
             raise _refused("should begin with https://, or for a loopback address with http://")
         if parsed.userinfo or parsed.fragment:
             raise _refused("should have neither a user nor a fragment")
+        stated = _STATED_PORT.fullmatch(url)
+        if stated is not None and port_of(stated[1]) is None:
+            raise _refused(
+                f"has the port {printable(stated[1])!r}: should be 1 to 65535, without leading zeros"
+            )
         host = parsed.raw_host.decode("ascii").strip("[]").lower()
         port = parsed.port or DEFAULT_PORTS[parsed.scheme]
         target = Target(parsed.scheme, host, port, parsed.raw_path.decode("ascii"))
@@ -96,8 +103,8 @@ def address_fault(target: Target, found: IPv4Address | IPv6Address) -> str | Non
 
 def _entry(entry: str) -> tuple[str, int | None]:
     found = _ENTRY.fullmatch(entry.lower())
-    port = None if found is None or found["port"] is None else int(found["port"])
-    if found is None or (port is not None and not 1 <= port <= 65_535):
+    port = None if found is None or found["port"] is None else port_of(found["port"])
+    if found is None or (port is None and found["port"] is not None):
         raise OperatorError(
             f"`callback_hosts`: {printable(entry)!r} is no host; write `hooks.example.org` or "
             "`127.0.0.1:9000`, without a scheme or a path"

@@ -15,7 +15,7 @@ from cuttlebone.files.opening import (
     kernel_has_openat2,
     open_by_walking,
 )
-from cuttlebone.files.paths import Components, parse_path
+from cuttlebone.files.paths import Components, names_folder, parse_path
 from cuttlebone.files.refusals import denied, quoted, refusal
 from cuttlebone.files.roots import Grant, folder_components, resolve_pattern
 from cuttlebone.files.source import SourceFile
@@ -81,6 +81,8 @@ class Grants:
         located = self._locate(parse_path(path, self._folder))
         if not located:
             raise denied(f"{quoted(path)} is not granted; {self._written_patterns()}")
+        if names_folder(path):
+            raise denied(f"{quoted(path)} names a folder, and only regular files can be opened")
         refusals = []
         with self._open_roots():
             for grant, relative in located:

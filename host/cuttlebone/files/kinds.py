@@ -20,7 +20,8 @@ def kind_of(head: bytes, *, whole: bool) -> FileKind:
     """Decide from `head`, the first HEAD_BYTES of a file; `whole` says that there is no more of it.
 
     A character that the end of `head` cuts is fine in text; one that the end of the file cuts is
-    not, since a guest could not read it.
+    not, since a guest could not read it. UTF-8 may have NULs, but what has them is no text that
+    anyone wrote: it is UTF-16 without a mark, an archive or a hole.
     """
     for magic, image in _IMAGE_MAGICS:
         if head.startswith(magic):
@@ -33,6 +34,8 @@ def kind_of(head: bytes, *, whole: bool) -> FileKind:
 
 
 def _is_text(head: bytes, *, whole: bool) -> bool:
+    if b"\0" in head:
+        return False
     try:
         codecs.utf_8_decode(head, "strict", whole)
     except UnicodeDecodeError:

@@ -49,6 +49,11 @@ def check_text(path: str) -> None:
         raise UnusablePath(f"a component has {longest} bytes; at most {COMPONENT_BYTES_MAX} go")
 
 
+def names_folder(path: str) -> bool:
+    """Whether its text says that it is a folder: it ends in a slash, or goes to one by dots."""
+    return path.rpartition("/")[2] in {"", ".", ".."}
+
+
 def resolve(path: str, folder: Components) -> Components:
     """Resolve `.`, `..` and doubled slashes by the text alone.
 

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Self, TypeAlias
 
-from cuttlebone.files.paths import Components, UnusablePath, check_text, resolve
+from cuttlebone.files.paths import Components, UnusablePath, check_text, names_folder, resolve
 
 _WILDCARD: Final = re.compile(r"[*?\[]")
 
@@ -132,6 +132,8 @@ def parse_pattern(text: str, folder: Components) -> Pattern:
     for part in wildcards:
         if "**" in part and part != "**":
             raise UnusablePath(f"`**` must be a whole component, but stands in {part!r}")
+    if wildcards and wildcards[-1] != "**" and names_folder(text):
+        raise UnusablePath("a wildcard stands for files, and what ends in `/` is a folder")
     # The slash keeps an absolute pattern absolute when its first component is a wildcard.
     return Pattern(resolve("/".join([*parts[:first], ""]), folder), wildcards)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.files.opening import PathOpener, open_path, real_path
-from cuttlebone.files.paths import Components, UnusablePath, resolve
+from cuttlebone.files.paths import Components, UnusablePath, names_folder, resolve
 from cuttlebone.files.patterns import (
     Everything,
     Extent,
@@ -96,7 +96,7 @@ def _open_root(text: str, pattern: Pattern, opened: ExitStack) -> Grant:
     if stat.S_ISDIR(mode):
         extent = Wildcards.compile(pattern.wildcards) if pattern.wildcards else Everything()
         return Grant(text, real, fd, names, extent)
-    if pattern.wildcards:
+    if pattern.wildcards or names_folder(text):
         raise UnusablePath(f"{configured} is not a folder")
     if not stat.S_ISREG(mode):
         raise UnusablePath(f"{configured} is neither a folder nor a regular file")

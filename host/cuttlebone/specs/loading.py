@@ -14,7 +14,7 @@ from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import Block
 from cuttlebone.specs.block_registry import BLOCK_BYTES_MAX, DIGEST_PREFIX, Admit
 from cuttlebone.specs.io_schemas import IoSchemas
-from cuttlebone.specs.spec import Spec, read_schema
+from cuttlebone.specs.spec import Spec, file_named, read_schema
 from cuttlebone.specs.spec_document import SpecDocument
 from cuttlebone.text import printable
 from cuttlebone_abi import ErrorCode, Json
@@ -184,4 +184,4 @@ def _wasm_of(spec: Spec, folder: Path, blocks: BlockPath) -> bytes:
 def _block_path(spec: Spec, folder: Path, blocks: BlockPath) -> Path:
     if spec.block.startswith(DIGEST_PREFIX):
         return blocks(spec.block)
-    return folder / spec.block
+    return file_named(spec.block, folder)

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from cuttlebone.errors import OperatorError
+from cuttlebone.files.paths import names_folder
 from cuttlebone.job_options import MODEL_TIME_MS, Limits, Recording
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.text import printable
@@ -86,7 +87,14 @@ def read_schema(schema: SchemaSource, folder: Path) -> Json:
     """Return a JSON Schema given in place, or read the file that it names; raise OperatorError."""
     if not isinstance(schema, str):
         return schema
-    return read_lined(folder / schema, bytes_max=SPEC_BYTES_MAX).value
+    return read_lined(file_named(schema, folder), bytes_max=SPEC_BYTES_MAX).value
+
+
+def file_named(name: str, folder: Path) -> Path:
+    """Where a file is that a spec in `folder` names; raise OperatorError for the name of a folder."""
+    if names_folder(name):
+        raise OperatorError(f"{printable(name)!r} names a folder, where a file is needed")
+    return folder / name
 
 
 def _explain(fault: ErrorDetails) -> str:

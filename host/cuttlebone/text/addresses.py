@@ -1,12 +1,16 @@
 """Addresses of hosts in strict text form."""
 
 import ipaddress
+import re
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 DEFAULT_URL: Final = "http://127.0.0.1:8420"
 """Where a host answers that was started with default settings."""
 
+PORT_MAX: Final = 65_535
+
+_PORT: Final = re.compile(r"[1-9][0-9]{0,4}")
 _LOOPBACK_V6: Final = IPv6Address("::1")
 
 
@@ -23,6 +27,13 @@ def address(text: str) -> IPv4Address | IPv6Address | None:
         return ipaddress.ip_address(text)
     except ValueError:
         return None
+
+
+def port(text: str) -> int | None:
+    """Read a port, 1 to 65535 in decimal without a sign or leading zeros; None for anything else."""
+    if not _PORT.fullmatch(text) or int(text) > PORT_MAX:
+        return None
+    return int(text)
 
 
 def is_loopback(address: IPv4Address | IPv6Address) -> bool:
