@@ -11,8 +11,9 @@ from pathlib import Path
 
 import llama_cpp
 
+from cuttlebone.inference.kv_shape import KvShape
 from cuttlebone.inference.llama import LlamaOptions, default_threads
-from cuttlebone.inference.llama.model import BATCH_TOKENS_MAX, MICRO_BATCH_TOKENS
+from cuttlebone.inference.llama.decoder import BATCH_TOKENS_MAX, context_params
 
 
 class Bare:
@@ -46,12 +47,7 @@ class Bare:
 
     @contextmanager
     def _context(self, sequences: int) -> Iterator[llama_cpp.llama_context_p]:
-        params = llama_cpp.llama_context_default_params()
-        params.n_ctx = 4096
-        params.n_batch, params.n_ubatch = BATCH_TOKENS_MAX, MICRO_BATCH_TOKENS
-        params.n_seq_max = sequences
-        params.n_threads = params.n_threads_batch = self._threads
-        params.kv_unified = True
+        params = context_params(KvShape.streams(sequences), 4096, self._threads)
         context = llama_cpp.llama_init_from_model(self._model, params)
         if context is None:
             raise AssertionError("no context")

@@ -54,6 +54,9 @@ EXAMPLES = {
     "connections_max": Example(("--connections-max", "5"), 5),
     "stall_timeout_s": Example(("--stall-timeout-s", "0.5"), 0.5),
     "context_tokens_max": Example(("--context-tokens-max", "5"), 5),
+    "kv_memory_bytes": Example(("--kv-memory-bytes", "5"), 5),
+    "generations_max": Example(("--generations-max", "5"), 5),
+    "kv_layout": Example(("--kv-layout", "pool"), "pool"),
     "threads": Example(("--threads", "5"), 5),
     "limits_max": Example(("--limit-max", "time_ms=5"), {"time_ms": 5}),
 }

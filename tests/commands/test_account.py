@@ -28,6 +28,18 @@ def spent(tokens: int, *, submitted_s: float = 0.0) -> Spent:
     )
 
 
+@pytest.mark.parametrize(
+    ("texts", "expected"), [([], None), ([True, True], True), ([True, False, True], False)]
+)
+def test_one_text_that_may_depend_on_neighbours_is_enough(
+    texts: list[bool], expected: bool | None
+) -> None:
+    account = JobAccount(Budget(Limits()))
+    for exact in texts:
+        account.charge(replace(spent(1), exact=exact))
+    assert account.exact is expected
+
+
 def test_generations_are_admitted_up_to_the_limit_of_the_job() -> None:
     account = JobAccount(Budget(Limits(infer_calls=1)))
     account.admit()

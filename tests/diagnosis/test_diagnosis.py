@@ -77,6 +77,22 @@ def test_a_model_that_is_none_is_shown(specs: Path, tmp_path: Path) -> None:
     assert [one.what.partition(":")[0] for one in found] == ["small", "gone"]
 
 
+def test_how_many_generations_a_model_has_memory_for_is_shown_and_whether_texts_are_exact(
+    demo_model: Path, specs: Path, tmp_path: Path
+) -> None:
+    shown = []
+    for mebibytes in (91 * 4, 91):
+        settings = settings_in(
+            tmp_path, specs, models={"main": demo_model}, kv_memory_bytes=mebibytes << 20
+        )
+        (found,) = (one for one in diagnose(settings) if one.what.startswith("main: "))
+        shown.append((found.condition, found.what.partition("for ")[2]))
+    assert shown == [
+        (Condition.FINE, "4 generations at once (kv_layout streams)"),
+        (Condition.NOTE, "16 generations at once (kv_layout pool); exact: false"),
+    ]
+
+
 @pytest.mark.parametrize("name", ["cache", "state"])
 def test_a_folder_that_others_may_enter_is_shown(name: str, specs: Path, tmp_path: Path) -> None:
     (tmp_path / name).mkdir()

@@ -7,7 +7,7 @@ import pytest
 from cuttlebone.endpoints.opening import directory_of
 from cuttlebone.generation.outcome import Finished
 from cuttlebone.generation.state import Phase
-from cuttlebone.inference.llama import memory_needed
+from cuttlebone.inference.loading import memory_needed
 from cuttlebone.settings import Settings
 from inference.conftest import ask, collect
 
@@ -40,9 +40,12 @@ def test_a_model_of_two_roles_is_loaded_once_and_takes_its_memory_once(
     demo_model: Path, tmp_path: Path
 ) -> None:
     settings = Settings(
-        models={"main": demo_model, "judge": demo_model}, cache=tmp_path, context_tokens_max=64
+        models={"main": demo_model, "judge": demo_model},
+        cache=tmp_path,
+        context_tokens_max=64,
+        kv_memory_bytes=64 << 20,
     )
-    once = memory_needed(demo_model, settings)
+    once = memory_needed(demo_model, settings, 64 << 20)
     directory = directory_of(settings.model_copy(update={"models_memory_bytes": once}))
     directory.start()
     try:

@@ -10,6 +10,7 @@ from bounds import scaled
 from cuttlebone.generation.outcome import FailedGeneration, Outcome, Piece
 from cuttlebone.generation.request import GenerationRequest, Turn
 from cuttlebone.generation.ticket import Generation
+from cuttlebone.inference.kv_shape import KvShape
 from cuttlebone.inference.llama import LlamaOptions
 from cuttlebone.inference.llama.loading import open_model
 from cuttlebone.inference.llama.model import LlamaModel
@@ -80,22 +81,22 @@ def serving(model: ScriptedModel, limits: BatchLimits | None = None) -> Iterator
 @pytest.fixture(scope="session")
 def demo_options() -> LlamaOptions:
     """How the demo model is opened in tests."""
-    return LlamaOptions(context_tokens_max=2048, threads=1)
+    return LlamaOptions(context_tokens_max=2048, kv_shape=KvShape.streams(8), threads=1)
 
 
 @pytest.fixture(scope="session")
-def trials(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trial_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the results of trials are kept for one test session."""
     return tmp_path_factory.mktemp("trials")
 
 
 @pytest.fixture(scope="session")
 def demo_thread(
-    demo_model: Path, demo_options: LlamaOptions, trials: Path
+    demo_model: Path, demo_options: LlamaOptions, trial_folder: Path
 ) -> Iterator[InferenceThread]:
     """The demo model, served."""
     thread = InferenceThread(
-        lambda report: open_model(demo_model, demo_options, trials=trials, report=report),
+        lambda report: open_model(demo_model, demo_options, trials=trial_folder, report=report),
         name="demo",
     )
     thread.start()
@@ -122,8 +123,9 @@ def wait_until_decoding(model: ScriptedModel) -> None:
 
 
 @pytest.fixture(scope="module")
-def llama(demo_model: Path, trials: Path) -> Iterator[LlamaModel]:
+def llama(demo_model: Path, trial_folder: Path) -> Iterator[LlamaModel]:
     """The demo model, owned by the thread of the tests."""
-    model = open_model(demo_model, LlamaOptions(context_tokens_max=512, threads=1), trials=trials)
+    options = LlamaOptions(context_tokens_max=512, kv_shape=KvShape.streams(8), threads=1)
+    model = open_model(demo_model, options, trials=trial_folder)
     yield model
     model.close()

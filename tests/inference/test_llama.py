@@ -11,6 +11,7 @@ import pytest
 from cuttlebone.errors import CommandError, OperatorError
 from cuttlebone.generation.outcome import Finished
 from cuttlebone.generation.request import GenerationRequest, Sampling, Turn
+from cuttlebone.inference.kv_shape import KvShape
 from cuttlebone.inference.llama import LlamaModel, LlamaOptions, default_threads
 from cuttlebone.inference.llama.loading import open_model, sha256_of
 from cuttlebone.inference.model import DecodeFailed, Run, Slot, Token
@@ -19,7 +20,7 @@ from inference.conftest import ask, collect, count
 
 pytestmark = pytest.mark.model
 
-SMALL = LlamaOptions(context_tokens_max=64, threads=1)
+SMALL = LlamaOptions(context_tokens_max=64, kv_shape=KvShape.streams(2), threads=1)
 FIRST, SECOND, THIRD = Slot(0), Slot(1), Slot(2)
 TEXT = "The quick brown fox jumps over the lazy dog, and then it goes home again. "
 
@@ -172,8 +173,8 @@ def test_loading_records_the_digest_of_the_file(
     assert demo_thread.info.sha256 == sha256_of(demo_model)
 
 
-def test_a_file_is_tried_out_once(llama: LlamaModel, trials: Path) -> None:
-    assert [path.suffix for path in trials.iterdir()] == [".json"]
+def test_a_file_is_tried_out_once(llama: LlamaModel, trial_folder: Path) -> None:
+    assert [path.suffix for path in trial_folder.iterdir()] == [".json"]
     assert llama.info.sha256 is not None
 
 
@@ -190,9 +191,9 @@ def test_a_broken_model_file_is_refused_after_its_trial_and_harms_nobody(
 
 
 def test_a_closed_model_refuses_what_other_threads_still_ask(
-    demo_model: Path, trials: Path
+    demo_model: Path, trial_folder: Path
 ) -> None:
-    model = open_model(demo_model, SMALL, trials=trials)
+    model = open_model(demo_model, SMALL, trials=trial_folder)
     model.close()
     model.close()
     with pytest.raises(CommandError, match="unloaded"):

@@ -30,6 +30,6 @@ def test_with_the_extra_nothing_is_missing() -> None:
 
 
 def test_a_file_is_not_looked_at_before_it_is_loaded(tmp_path: Path) -> None:
-    load = loader(tmp_path / "none.gguf", Settings())
+    load = loader(tmp_path / "none.gguf", Settings(), 1 << 30)
     with pytest.raises(OperatorError, match=r"none\.gguf"):
         load(lambda _done: True)

@@ -10,8 +10,8 @@ def test_tokens_and_endings_add_up() -> None:
     model = ScriptedModel({"story": "once upon a time"})
     model.fail_on("poison")
     with serving(model) as thread:
-        first = collect(thread.submit(ask("story")))[1]
-        again = collect(thread.submit(ask("story")))[1]
+        first = collect(thread.submit(ask("a story that is worth a copy")))[1]
+        again = collect(thread.submit(ask("a story that is worth a copy")))[1]
         assert isinstance(collect(thread.submit(ask("poison")))[1], FailedGeneration)
         figures = thread.figures
     assert isinstance(first, Finished)

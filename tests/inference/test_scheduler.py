@@ -1,19 +1,30 @@
 """The scheduler against a model of memory: nothing is lost, overbooked or evaluated twice."""
 
+from dataclasses import replace
 from itertools import count
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from cuttlebone.inference.kv_cells import KvCells
+from cuttlebone.inference.kv_cells import KvCells, KvRules
 from cuttlebone.inference.model import Slot, Token
 from cuttlebone.inference.prefill_pacer import PrefillPacer
-from cuttlebone.inference.scheduler import Chunk, Scheduler
+from cuttlebone.inference.scheduler import Chunk, Copy, Scheduler
 from cuttlebone.inference.turns import Demand, SequenceId
 
 CELLS, SLOTS, BATCH = 24, 5, 8
+POOL = KvRules(cells=CELLS, slots=SLOTS, generations_max=SLOTS, kept_cells_max=CELLS // 2)
+STREAMS = KvRules(
+    cells=16 * SLOTS,
+    slots=SLOTS,
+    generations_max=SLOTS,
+    kept_cells_max=16 * SLOTS,
+    stream_cells=16,
+    chunk_tokens_min=2,
+    copy_tokens_min=3,
+)
 
 
 def demand(
@@ -31,7 +42,14 @@ def demand(
 
 def scheduler(*, cells: int = CELLS, slots: int = SLOTS, kept: int = CELLS) -> Scheduler:
     """A small scheduler."""
-    return Scheduler(KvCells(cells=cells, slots=slots, kept_cells_max=kept), batch_tokens_max=BATCH)
+    return planned_by(KvRules(cells=cells, slots=slots, generations_max=slots, kept_cells_max=kept))
+
+
+def planned_by(rules: KvRules) -> Scheduler:
+    """A scheduler of small batches."""
+    return Scheduler(
+        KvCells(rules), batch_tokens_max=BATCH, chunk_tokens_min=rules.chunk_tokens_min
+    )
 
 
 class SchedulerOnMemory(RuleBasedStateMachine):
@@ -39,7 +57,8 @@ class SchedulerOnMemory(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.scheduler = scheduler(kept=CELLS // 2)
+        self.kv_rules = POOL
+        self.scheduler = planned_by(POOL)
         self.numbers = count(1)
         self.demands: dict[SequenceId, Demand] = {}
         self.slots: dict[SequenceId, Slot] = {}
@@ -48,6 +67,10 @@ class SchedulerOnMemory(RuleBasedStateMachine):
         }
         self.generated: dict[SequenceId, int] = {}
         self.held: set[SequenceId] = set()
+
+    @initialize(rules=st.sampled_from([POOL, STREAMS]))
+    def shape(self, rules: KvRules) -> None:
+        self.kv_rules, self.scheduler = rules, planned_by(rules)
 
     @rule(
         prompt=st.text("ab", min_size=1, max_size=10),
@@ -82,7 +105,7 @@ class SchedulerOnMemory(RuleBasedStateMachine):
         assert runnable == bool(plan.decode or plan.prefill)
         assert len(plan.decode) + sum(chunk.tokens for chunk in plan.prefill) <= BATCH
         for copy in plan.copies:
-            self.memory[copy.target] = self.memory[copy.source][: copy.tokens]
+            self._copy(copy)
         for key in plan.decode:
             assert key not in self.held
             self._decode(key)
@@ -111,7 +134,9 @@ class SchedulerOnMemory(RuleBasedStateMachine):
     @invariant()
     def memory_is_never_overbooked(self) -> None:
         cells = {id(cell) for memory in self.memory.values() for _, cell in memory}
-        assert len(cells) <= CELLS
+        assert len(cells) <= self.kv_rules.cells
+        if self.kv_rules.stream_cells is not None:
+            assert max(map(len, self.memory.values())) <= self.kv_rules.stream_cells
 
     def teardown(self) -> None:
         """Whatever is accepted comes to its end."""
@@ -124,7 +149,20 @@ class SchedulerOnMemory(RuleBasedStateMachine):
             self.tick(BATCH)
         raise AssertionError(f"{len(self.demands)} sequences never end")
 
+    def _copy(self, copy: Copy) -> None:
+        copied = self.memory[copy.source][: copy.tokens]
+        if self.kv_rules.stream_cells is not None:
+            copied = [(token, object()) for token, _ in copied]
+        left = len(self.demands[copy.sequence].prompt) - copy.tokens
+        assert copy.tokens >= self.kv_rules.copy_tokens_min
+        assert left >= self.kv_rules.chunk_tokens_min
+        self.memory[copy.target] = copied
+
     def _prefill(self, chunk: Chunk) -> None:
+        rest = len(self.demands[chunk.sequence].prompt) - chunk.position
+        least = min(self.kv_rules.chunk_tokens_min, rest)
+        assert chunk.tokens >= least
+        assert rest - chunk.tokens == 0 or rest - chunk.tokens >= least
         prompt, memory = (
             self.demands[chunk.sequence].prompt,
             self.memory[self.slots[chunk.sequence]],
@@ -239,7 +277,7 @@ def test_a_short_job_is_served_soon_beside_256_generations_of_another_tenant() -
 
 def seconds_until_served(wanted: Demand, crowd: list[Demand]) -> float:
     """How long a tenant that was there before waits for its first token when a crowd has come."""
-    cells = KvCells(cells=16 * 512, slots=16, kept_cells_max=0)
+    cells = KvCells(KvRules(16 * 512, slots=16, generations_max=16, kept_cells_max=0))
     machine = SimulatedMachine(Scheduler(cells, batch_tokens_max=512))
     earlier, served = SequenceId(0), SequenceId(1000)
     machine.plans.submit(earlier, wanted)
@@ -345,3 +383,32 @@ def test_what_a_broken_sequence_holds_is_never_shared(*, spoiled: bool) -> None:
     plans.submit(SequenceId(2), demand("aaab", job="next"))
     plans.admit()
     assert bool(plans.plan(4).copies) is not spoiled
+
+
+def test_a_prompt_goes_on_however_few_of_its_tokens_fit_beside_generations() -> None:
+    plans = planned_by(STREAMS)
+    begin(plans, demand("a", tokens_max=9, job="x"), demand("b" * 7, job="y"))
+    plans.evaluated(SequenceId(1), 1)
+    chunks: list[Chunk] = []
+    while not chunks or chunks[-1].position + chunks[-1].tokens < 7:
+        for chunk in plans.plan(1).prefill:
+            plans.evaluated(chunk.sequence, chunk.position + chunk.tokens)
+            chunks.append(chunk)
+    assert [chunk.tokens for chunk in chunks] == [2, 2, 3]
+
+
+def test_in_streams_no_more_run_than_there_are_streams_and_kept_prompts_make_room() -> None:
+    plans = planned_by(STREAMS)
+    assert len(begin(plans, *(demand(char * 10, job=char) for char in "abcdef"))) == SLOTS
+    plans.plan(BATCH)
+    plans.evaluated(SequenceId(1), 10)
+    plans.remove(SequenceId(1))
+    assert plans.kept_prompts == 1
+    admitted = plans.admit()
+    assert admitted is not None
+    assert (admitted.evicted, plans.kept_prompts) == ((admitted.slot,), 0)
+
+
+def test_generations_max_bounds_those_that_run_in_a_pool() -> None:
+    plans = planned_by(replace(POOL, generations_max=2))
+    assert begin(plans, demand("a"), demand("b"), demand("c")) == [1, 2]

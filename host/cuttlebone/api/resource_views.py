@@ -212,6 +212,8 @@ def model_resource(status: ModelStatus) -> ModelResource:
         reason=status.reason or None,
         file=status.file,
         context_tokens=status.context_tokens,
+        generations_max=status.generations_max,
+        exact=status.exact,
     )
 
 

@@ -26,7 +26,9 @@ def _noun() -> None:
 
 
 @app.command(epilog="Example: cuttlebone bench infer --model demo --concurrency 1,4,16")
-@takes_settings("cache", "context_tokens_max", "threads")
+@takes_settings(
+    "cache", "context_tokens_max", "kv_memory_bytes", "generations_max", "kv_layout", "threads"
+)
 def infer(
     stated: StatedSettings,
     *,

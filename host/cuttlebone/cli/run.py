@@ -38,7 +38,16 @@ app = typer.Typer()
     epilog="Example: cuttlebone run summarize.yaml --model smollm2=demo --input "
     '\'{"path": "texts/tide-mill.txt"}\'',
 )
-@takes_settings("models", "isolation", "cache", "context_tokens_max", "threads")
+@takes_settings(
+    "models",
+    "isolation",
+    "cache",
+    "context_tokens_max",
+    "kv_memory_bytes",
+    "generations_max",
+    "kv_layout",
+    "threads",
+)
 def run(
     stated: StatedSettings,
     spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="The spec file.")],

@@ -19,6 +19,8 @@ class JobAccount:
         self.served_by = ""
         """Role of the model once it has served a generation, for the usage."""
         self.tokens_cached = 0
+        self.exact: bool | None = None
+        """Whether all of its texts are; None while it has none."""
         self.infer_s = 0.0
         """Seconds from submitting generations to their ends, without those in the guest."""
         self.waited_s = 0.0
@@ -39,6 +41,7 @@ class JobAccount:
     def charge(self, spent: Spent) -> None:
         """Count what a generation took, however it ended."""
         self.recall(spent.role, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out)
+        self.exact = spent.exact and self.exact is not False
         self.tokens_cached += spent.tokens_cached
         self._charged.append(spent)
 

@@ -1,14 +1,20 @@
 """What jobs are done with: guest processes, specs, models."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from cuttlebone.diagnosis.diagnosis import Condition, Diagnosis, fine, mend, note
 from cuttlebone.errors import OperatorError
 from cuttlebone.inference.gguf import read_header
-from cuttlebone.inference.loading import INSTALL, missing_modules
+from cuttlebone.inference.loading import INSTALL, kv_bytes_each, kv_shape, missing_modules
 from cuttlebone.sandbox import Sandbox
 from cuttlebone.settings import Isolation, Settings
 from cuttlebone.specs.catalog import Catalog, spec_files_in
+
+_EXACT: Final = (
+    "texts may depend on what runs beside them; raise kv_memory_bytes or lower context_tokens_max "
+    "if they must not"
+)
 
 
 def guests(wanted: Isolation, sandbox: Sandbox) -> Iterator[Diagnosis]:
@@ -60,10 +66,21 @@ def models(settings: Settings) -> Iterator[Diagnosis]:
     if missing := missing_modules():
         what = f"no model can run in this process: {', '.join(missing)} is not installed"
         yield mend(area, what, INSTALL) if settings.models else note(area, what, INSTALL)
+    files = {path.resolve() for path in settings.models.values()}
+    kv_bytes_max = kv_bytes_each(settings, models=len(files))
     for role, path in settings.models.items():
         try:
             header = read_header(path)
+            shape, context_tokens = kv_shape(header, settings, kv_bytes_max)
         except OperatorError as error:
-            yield mend(area, f"{role}: {error}", "give another file")
+            yield mend(area, f"{role}: {error}", "give another file, or mend the settings")
+            continue
+        what = (
+            f"{role}: {path.name}, {header.size_bytes >> 20} MiB, and "
+            f"{shape.bytes_of(header, context_tokens) >> 20} MiB for {shape.generations_max} generations "
+            f"at once (kv_layout {shape.layout})"
+        )
+        if shape.is_pool:
+            yield note(area, f"{what}; exact: false", _EXACT)
         else:
-            yield fine(area, f"{role}: {path.name}, {header.size_bytes >> 20} MiB")
+            yield fine(area, what)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final, Self
 
-from cuttlebone.endpoints.endpoint import EndpointCapabilities, Mode
+from cuttlebone.endpoints.endpoint import EndpointCapabilities, Mode, Weakness
 from cuttlebone.generation.figures import Figures
 from cuttlebone.generation.inference import TokenCounter
 from cuttlebone.generation.request import GenerationRequest, RequestField
@@ -13,6 +13,8 @@ from cuttlebone.inference.sequence import BatchLimits
 from cuttlebone.inference.thread import InferenceThread, Load
 
 _FIELDS: Final = frozenset(RequestField)
+_WEAKENED: Final = frozenset({Weakness.UNREPEATABLE})
+"""Where texts depend on neighbours."""
 
 
 class LocalEndpoint:
@@ -52,14 +54,14 @@ class LocalEndpoint:
 
     @property
     def capabilities(self) -> EndpointCapabilities:
-        """Everything, with nothing weakened; the numbers while the model is loaded."""
+        """Everything; the numbers, and whether texts can be repeated, while the model is loaded."""
         info = self._thread.info
         return EndpointCapabilities(
             mode=Mode.IN_PROCESS,
             context_tokens=None if info is None else info.context_tokens,
-            slots=None if info is None else info.slots,
+            slots=None if info is None else info.kv_shape.generations_max,
             fields=_FIELDS,
-            weakens=frozenset(),
+            weakens=_WEAKENED if info is not None and not info.exact else frozenset(),
             stays_local=True,
         )
 

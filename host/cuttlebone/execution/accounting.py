@@ -29,6 +29,7 @@ def accounting_of(
         prefill_ms=prefill_ms,
         decode_ms=decode_ms,
         shared_ms=min(int(account.shared_s * 1000), prefill_ms + decode_ms),
+        exact=account.exact,
     )
 
 

@@ -33,6 +33,8 @@ class Spent:
     """On a clock that goes on only while batches of the endpoint run: the first of these batches,"""
     batches_to_s: float = 0.0
     """and the end of the last."""
+    exact: bool = True
+    """Whether what else ran beside it, or before it, had no part in its text."""
 
     @property
     def admitted_s(self) -> float:

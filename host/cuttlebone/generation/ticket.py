@@ -57,6 +57,7 @@ class Generation:
         self._admitted_s: float | None = None
         self._first_token_s: float | None = None
         self._ended_s: float | None = None
+        self._exact = True
         self._tokens_in = 0
         self._tokens_cached = 0
         self._tokens_out = 0
@@ -157,6 +158,7 @@ class Generation:
                 own_s=self._own_s,
                 batches_from_s=from_s,
                 batches_to_s=to_s,
+                exact=self._exact,
             )
 
     @property
@@ -173,13 +175,17 @@ class Generation:
 
     # For who generates.
 
-    def admit(self) -> bool:
-        """Stop counting time as waiting; False if the generation has ended meanwhile."""
+    def admit(self, *, exact: bool = True) -> bool:
+        """Stop counting time as waiting; False if the generation has ended meanwhile.
+
+        `exact` is what `Spent` will say of it.
+        """
         with self._changed:
             if self._outcome is not None:
                 return False
             self._waited_s = self._waited()
             self._admitted_s = self._clock()
+            self._exact = exact
             self._changed.notify_all()
             return True
 

@@ -19,6 +19,14 @@ class ModelResource(Resource):
     reason: str | None = Field(None, description="Why it failed.")
     file: str
     context_tokens: int | None = Field(None, description="Null until the model is loaded.")
+    generations_max: int | None = Field(
+        None, description="Generations at once, others wait. Null until the model is loaded."
+    )
+    exact: bool | None = Field(
+        None,
+        description="Whether the text of a generation is the same whatever runs beside it. "
+        "Null until the model is loaded.",
+    )
 
 
 class ModelList(Resource):

@@ -55,6 +55,11 @@ class AccountingResource(Resource):
         description="Operations of the guest's code; null where the spec sets no `limits.fuel`.",
     )
     tokens_cached: int = Field(description="Prompt tokens that were not evaluated again.")
+    exact: bool | None = Field(
+        None,
+        description="Whether other jobs had no part in any text that a model gave it; null without one. "
+        "See docs/inference.md.",
+    )
 
 
 class JobSummary(Resource):

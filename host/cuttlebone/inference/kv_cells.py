@@ -4,10 +4,46 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cuttlebone.inference.model import Slot, Token
+from cuttlebone.inference.model import ModelInfo, Slot, Token
 from cuttlebone.inference.prefixes import Match, PrefixTree
 
 NO_MATCH: Final = Match(Slot(-1), 0)
+STREAM_COPY_TOKENS_MIN: Final = 16
+"""A KV stream is copied whole, however little of it is wanted; fewer tokens are evaluated sooner."""
+
+
+@dataclass(frozen=True, slots=True)
+class KvRules:
+    """What the memory of a model has room for, and what may be copied in it."""
+
+    cells: int
+    slots: int
+    generations_max: int
+    kept_cells_max: int
+    """Of cells with prompts that nobody uses."""
+    shares: bool = True
+    """Whether a sequence may begin with a copy of another one."""
+    stream_cells: int | None = None
+    """What each slot has to itself; None where all share one pool."""
+    chunk_tokens_min: int = 1
+    """Of a prompt so many of the last tokens are evaluated in any case."""
+    copy_tokens_min: int = 1
+    """Fewer are not worth a copy."""
+
+    @classmethod
+    def of(cls, info: ModelInfo, *, slots_max: int, kept_share: float, shares: bool) -> "KvRules":
+        """The rules for a model; `kept_share` is the part of a pool that may hold kept prompts."""
+        shape = info.kv_shape
+        return cls(
+            cells=info.cells,
+            slots=min(shape.slots, slots_max),
+            generations_max=shape.generations_max,
+            kept_cells_max=int(info.cells * (kept_share if shape.is_pool else 1)),
+            shares=shares and info.shares_prefixes,
+            stream_cells=None if shape.is_pool else info.cells // shape.slots,
+            chunk_tokens_min=info.chunk_tokens_min,
+            copy_tokens_min=1 if shape.is_pool else STREAM_COPY_TOKENS_MIN,
+        )
 
 
 @dataclass(slots=True)
@@ -37,30 +73,35 @@ class KvCells:
 
     Every slot is free, running or kept. A running sequence has cells for its whole prompt and
     for all that it may generate, so it never has to be evicted half-way; a kept one has its
-    prompt and goes when room is needed, the least recently used first. Common beginnings are
-    counted once, which is true of the memory because a sequence waits for the earlier one that
-    evaluates its beginning (`source`) and copies it.
+    prompt and goes when room is needed, the least recently used first.
+
+    In streams a slot is all the room that a sequence needs, and the tree of prompts says what can
+    be copied. In a pool cells are counted, common beginnings once, which is true of the memory because
+    a sequence waits for the earlier one that evaluates its beginning (`source`) and copies it.
 
     `_tenancies` is in order of admission for running sequences, of last use for kept ones.
     """
 
-    def __init__(self, *, cells: int, slots: int, kept_cells_max: int, shares: bool = True) -> None:
-        self._total = cells
-        self._kept_cells_max = kept_cells_max if shares else 0
-        self._shares = shares
-        self._free_slots = [Slot(number) for number in reversed(range(slots))]
+    def __init__(self, rules: KvRules) -> None:
+        self._rules = rules
+        self._free_slots = {Slot(number) for number in range(rules.slots)}
         self._tenancies: dict[Slot, Tenancy] = {}
         self._tree = PrefixTree()
 
     @property
     def free_cells(self) -> int:
         """Cells that are neither in use nor set aside, nor hold a kept prompt."""
-        return self._total - self._tree.tokens - self._reserved()
+        rules = self._rules
+        if rules.stream_cells is not None:
+            return len(self._free_slots) * rules.stream_cells
+        return rules.cells - self._tree.tokens - self._reserved()
 
     @property
     def open_slots(self) -> int:
-        """Slots that a sequence could have: the free ones, and those with a kept prompt."""
-        return len(self._free_slots) + len(self.kept)
+        """Slots that a sequence could have, free ones and those with a kept prompt, if more may run."""
+        kept = len(self.kept)
+        running = len(self._tenancies) - kept
+        return min(len(self._free_slots) + kept, self._rules.generations_max - running)
 
     @property
     def kept(self) -> list[Slot]:
@@ -70,10 +111,7 @@ class KvCells:
     def admit(self, tenant: str, prompt: Sequence[Token], tokens_max: int) -> Admission | None:
         """Give a sequence a slot and its cells, or None while there is no room."""
         prompt = tuple(prompt)
-        running = {slot for slot, tenancy in self._tenancies.items() if tenancy.running}
-        in_use = self._tree.tokens_of(running) + self._reserved()
-        unshared = len(prompt) - self._longest(tenant, prompt, running)
-        if in_use + unshared + tokens_max > self._total or not (self._free_slots or self.kept):
+        if not self._could_fit(tenant, prompt, tokens_max):
             return None  # not even evicting everything would help
         evicted: list[Slot] = []
         while not (self._free_slots and self._fits(tenant, prompt, tokens_max)):
@@ -90,9 +128,8 @@ class KvCells:
         tenancy = self._tenancies[slot]
         promised, ready = 0, NO_MATCH
         for other, common in self._earlier(slot):
-            # The last token is always evaluated: its logits are wanted.
-            usable = min(common, len(tenancy.prompt) - 1)
-            evaluated = min(usable, self._tenancies[other].evaluated)
+            usable = self._usable(common, tenancy.prompt)
+            evaluated = self._usable(min(common, self._tenancies[other].evaluated), tenancy.prompt)
             promised = max(promised, usable)
             if evaluated > ready.tokens:
                 ready = Match(other, evaluated)
@@ -100,10 +137,11 @@ class KvCells:
 
     def waits_for(self, slot: Slot) -> set[Slot]:
         """The running slots that evaluate what this one is waiting for."""
+        prompt = self._tenancies[slot].prompt
         return {
             other
             for other, common in self._earlier(slot)
-            if common > 0 and self._tenancies[other].running
+            if self._usable(common, prompt) and self._tenancies[other].running
         }
 
     def touch(self, slot: Slot) -> None:
@@ -121,8 +159,8 @@ class KvCells:
             for other in self._tree.covered(slot)
         )
         self._tree.remove(slot)
-        if covered or not tenancy.evaluated or not self._shares:
-            self._free_slots.append(slot)
+        if covered or not tenancy.evaluated or not self._rules.shares:
+            self._free_slots.add(slot)
             return 0
         prompt = tenancy.prompt[: tenancy.evaluated]
         self._tree.insert(tenancy.tenant, prompt, slot)
@@ -135,25 +173,40 @@ class KvCells:
         """Drop kept prompts, the oldest first, until the rest fits its share; answer the dropped."""
         dropped = []
         kept = self.kept
-        while kept and self._tree.tokens_of(set(kept)) > self._kept_cells_max:
+        while kept and self._tree.tokens_of(set(kept)) > self._rules.kept_cells_max:
             self._drop(kept[0])
             dropped.append(kept.pop(0))
         return dropped
 
     def _occupy(self, tenant: str, prompt: tuple[Token, ...], tokens_max: int) -> Tenancy:
-        slot = self._free_slots.pop()
+        slot = min(self._free_slots)
+        self._free_slots.remove(slot)
         tenancy = Tenancy(slot, tenant, prompt, reserve=tokens_max)
         self._tenancies[slot] = tenancy
         # Without sharing each slot is a tenant of its own, and matches nothing.
-        self._tree.insert(tenant if self._shares else str(slot), prompt, slot)
+        self._tree.insert(tenant if self._rules.shares else str(slot), prompt, slot)
         return tenancy
 
     def _drop(self, slot: Slot) -> None:
         del self._tenancies[slot]
         self._tree.remove(slot)
-        self._free_slots.append(slot)
+        self._free_slots.add(slot)
+
+    def _could_fit(self, tenant: str, prompt: tuple[Token, ...], tokens_max: int) -> bool:
+        """Whether there would be room if no prompt were kept."""
+        rules = self._rules
+        if self.open_slots < 1:
+            return False
+        if rules.stream_cells is not None:
+            return True
+        running = {slot for slot, tenancy in self._tenancies.items() if tenancy.running}
+        in_use = self._tree.tokens_of(running) + self._reserved()
+        unshared = len(prompt) - self._longest(tenant, prompt, running)
+        return in_use + unshared + tokens_max <= rules.cells
 
     def _fits(self, tenant: str, prompt: tuple[Token, ...], tokens_max: int) -> bool:
+        if self._rules.stream_cells is not None:
+            return True
         unshared = len(prompt) - self._longest(tenant, prompt, set(self._tenancies))
         return unshared + tokens_max <= self.free_cells
 
@@ -169,7 +222,7 @@ class KvCells:
         return max((tokens for slot, tokens in common.items() if slot in among), default=0)
 
     def _matches(self, tenant: str, prompt: tuple[Token, ...]) -> dict[Slot, int]:
-        return self._tree.matches(tenant, prompt) if self._shares else {}
+        return self._tree.matches(tenant, prompt) if self._rules.shares else {}
 
     def _earlier(self, slot: Slot) -> list[tuple[Slot, int]]:
         """What may be copied from: whatever is kept, and running sequences admitted before this.
@@ -185,6 +238,14 @@ class KvCells:
             for other, tokens in common.items()
             if other in before or (other != slot and not self._tenancies[other].running)
         ]
+
+    def _usable(self, common: int, prompt: tuple[Token, ...]) -> int:
+        """How many of the tokens that a prompt has in common with another one it would copy.
+
+        The last ones are always evaluated: their logits are wanted.
+        """
+        tokens = min(common, len(prompt) - self._rules.chunk_tokens_min)
+        return tokens if tokens >= self._rules.copy_tokens_min else 0
 
     def _reserved(self) -> int:
         return sum(tenancy.reserve for tenancy in self._tenancies.values())

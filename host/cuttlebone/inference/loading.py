@@ -11,14 +11,23 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+import structlog
+
 from cuttlebone.errors import OperatorError
+from cuttlebone.inference.available_memory import available_bytes
+from cuttlebone.inference.gguf import Header, read_header
+from cuttlebone.inference.kv_shape import KvShape, context_tokens_of, shape_of
 from cuttlebone.inference.model import Model
 from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import Load
 from cuttlebone.settings import Settings
+from cuttlebone.text import printable
 
 INSTALL: Final = "pip install 'cuttlebone[llama]'"
 """What brings everything that a model in this process needs."""
+AVAILABLE_PART: Final = 8
+"""Sequences take the eighth part of the memory that is available, unless the settings say otherwise."""
+_log = structlog.get_logger(__name__)
 _MODULES: Final = ("llama_cpp", "llguidance", "numpy")
 
 
@@ -36,24 +45,52 @@ def demand_llama(*, find: Callable[[str], ModuleSpec | None] = find_spec) -> Non
         )
 
 
-def loader(path: Path, settings: Settings) -> Load:
+def loader(path: Path, settings: Settings, kv_bytes_max: int) -> Load:
     """What loads a model file as the settings say; raises OperatorError without the extra.
 
-    The loading itself takes seconds and raises OperatorError, LoadAborted.
+    Its sequences have `kv_bytes_max` of memory. The loading itself takes seconds and raises
+    OperatorError, LoadAborted.
     """
     demand_llama()
-    return partial(_load, path, settings)
+    return partial(_load, path, settings, kv_bytes_max)
 
 
-def memory_needed(path: Path, settings: Settings) -> int:
+def memory_needed(path: Path, settings: Settings, kv_bytes_max: int) -> int:
     """Bytes that a model will take, its memory for sequences included; raises OperatorError."""
-    demand_llama()
+    header = read_header(path)
+    shape, context_tokens = kv_shape(header, settings, kv_bytes_max)
+    return header.size_bytes + shape.bytes_of(header, context_tokens)
+
+
+def kv_bytes_each(settings: Settings, *, models: int) -> int:
+    """Bytes for the sequences of each of so many models; by default by what is available now."""
+    whole = settings.kv_memory_bytes or available_bytes() // AVAILABLE_PART
+    return whole // max(1, models)
+
+
+def kv_shape(header: Header, settings: Settings, kv_bytes_max: int) -> tuple[KvShape, int]:
+    """How a model's memory will be shaped, and its context in tokens; raises OperatorError."""
+    context_tokens = context_tokens_of(header, settings.context_tokens_max)
+    shape = shape_of(
+        header,
+        choice=settings.kv_layout,
+        bytes_max=kv_bytes_max,
+        context_tokens=context_tokens,
+        generations_max=settings.generations_max,
+    )
+    return shape, context_tokens
+
+
+def _load(path: Path, settings: Settings, kv_bytes_max: int, report: Report) -> Model:
     from cuttlebone.inference import llama
 
-    return llama.memory_needed(path, settings)
-
-
-def _load(path: Path, settings: Settings, report: Report) -> Model:
-    from cuttlebone.inference import llama
-
-    return llama.load_model(path, settings, report)
+    header = read_header(path)
+    shape, context_tokens = kv_shape(header, settings, kv_bytes_max)
+    _log.info(
+        "memory of a model",
+        model=printable(path.name),
+        layout=str(shape.layout),
+        generations_max=shape.generations_max,
+        mebibytes=shape.bytes_of(header, context_tokens) >> 20,
+    )
+    return llama.load_model(path, settings, shape, report)

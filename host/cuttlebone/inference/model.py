@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import NewType, Protocol
 
 from cuttlebone.generation.request import Constraint, Sampling
+from cuttlebone.inference.kv_shape import KvShape
 
 Token = NewType("Token", int)
 """An index into the vocabulary of the model."""
 Slot = NewType("Slot", int)
-"""A sequence id of the model's memory, below `ModelInfo.slots`."""
+"""A sequence id of the model's memory, below the slots of its `KvShape`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +24,23 @@ class ModelInfo:
     architecture: str
     context_tokens: int
     """Prompt and answer of one sequence together."""
+    kv_shape: KvShape
+    """How its memory is shared out between sequences."""
     cells: int
     """Tokens that its memory holds, of all sequences together; at least `context_tokens`."""
+    exact: bool
+    """Whether the numbers of a sequence are the same to the last bit alone and in any company."""
     trained_context_tokens: int
     vocabulary_tokens: int
-    slots: int
-    """Sequences that its memory can tell apart."""
     batch_tokens_max: int
+    chunk_tokens_min: int
+    """Tokens of a prompt that a decode has of it at least, unless the whole prompt is shorter.
+
+    One that is alone there would be computed another way than in company, and have other numbers.
+    """
     has_template: bool
     shares_prefixes: bool
     """Whether a sequence can begin with a copy of another one's memory."""
-    memory_bytes: int
-    """Weights and key-value cache together, as the model reports them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,11 +83,16 @@ class Scheduler:
     a large one gets its turn. The last place is for a tenant that asked before and has none now.
     Decode comes before prefill; no batch is empty while anything can go on. `running` is in
     order of admission.
+
+    A batch has of a prompt at least `chunk_tokens_min` tokens and leaves at least so many over, or
+    the whole rest; where fewer are allowed for, they are added to what the next batch may have.
     """
 
-    def __init__(self, cells: KvCells, *, batch_tokens_max: int) -> None:
+    def __init__(self, cells: KvCells, *, batch_tokens_max: int, chunk_tokens_min: int = 1) -> None:
         self._cells = cells
         self._batch_tokens_max = batch_tokens_max
+        self._chunk_tokens_min = chunk_tokens_min
+        self._owed_tokens = 0
         self._turns = AdmissionTurns()
         self._prompt_turns = PromptTurns()
         self._running: dict[SequenceId, _Running] = {}
@@ -151,10 +156,13 @@ class Scheduler:
         ready = [key for key, entry in self._running.items() if entry.prefilled and entry.ready]
         decode = ready[: self._batch_tokens_max - 1]
         copies = self._begin()
-        budget = min(prefill_tokens_max, self._batch_tokens_max - len(decode))
+        budget = prefill_tokens_max + self._owed_tokens
         if not decode:
-            budget = max(budget, 1)
-        return Plan(copies, tuple(decode), self._chunks(budget))
+            budget = max(budget, 2 * self._chunk_tokens_min - 1)  # some chunk is of that size
+        budget = min(budget, self._batch_tokens_max - len(decode))
+        chunks = self._chunks(budget)
+        self._owed_tokens = 0 if chunks else min(budget, 2 * self._chunk_tokens_min - 2)
+        return Plan(copies, tuple(decode), chunks)
 
     def evaluated(self, sequence: SequenceId, tokens: int) -> None:
         """Note that a prompt is in memory up to its token number `tokens`."""
@@ -207,13 +215,20 @@ class Scheduler:
         ]
         for *_, key in sorted(pending):
             entry = self._running[key]
-            tokens = min(budget, len(entry.place.prompt) - entry.place.evaluated)
+            tokens = self._chunk(len(entry.place.prompt) - entry.place.evaluated, budget)
             if not tokens:
                 break
             budget -= tokens
             self._prompt_turns.served(entry.demand)
             chunks.append(Chunk(key, entry.place.evaluated, tokens))
         return tuple(chunks)
+
+    def _chunk(self, rest: int, budget: int) -> int:
+        """How many of the tokens that are left of a prompt the next batch has; 0 is none."""
+        if rest <= budget:
+            return rest
+        tokens = min(budget, rest - self._chunk_tokens_min)
+        return tokens if tokens >= self._chunk_tokens_min else 0
 
     def _urgent_slots(self) -> set[Slot]:
         """The slots of interactive sequences, and those that such a one is waiting for."""

@@ -30,7 +30,7 @@ class BatchLimits:
     shares_prefixes: bool = True
     """Whether prompts of one tenant share the memory of what they begin with."""
     kept_cells_share: float = 0.5
-    """The part of the memory that prompts of ended generations may occupy."""
+    """The part of a pool that prompts of ended generations may occupy; in streams any that is free."""
 
 
 @dataclass(slots=True)

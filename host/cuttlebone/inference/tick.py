@@ -14,7 +14,7 @@ from cuttlebone.inference.inbox import (
     Submitted,
     UnloadAsked,
 )
-from cuttlebone.inference.kv_cells import KvCells
+from cuttlebone.inference.kv_cells import KvCells, KvRules
 from cuttlebone.inference.live import LiveSequences
 from cuttlebone.inference.meter import Meter
 from cuttlebone.inference.model import DecodeFailed, Model, Run
@@ -51,13 +51,17 @@ class Ticker:
         self._clock = clock
         self._pacer = PrefillPacer()
         batch_tokens_max = min(limits.batch_tokens_max, info.batch_tokens_max)
-        cells = KvCells(
-            cells=info.cells,
-            slots=min(info.slots, batch_tokens_max - 1),
-            kept_cells_max=int(info.cells * limits.kept_cells_share),
-            shares=info.shares_prefixes and limits.shares_prefixes,
+        rules = KvRules.of(
+            info,
+            slots_max=batch_tokens_max - 1,
+            kept_share=limits.kept_cells_share,
+            shares=limits.shares_prefixes,
         )
-        self._scheduler = Scheduler(cells, batch_tokens_max=batch_tokens_max)
+        self._scheduler = Scheduler(
+            KvCells(rules),
+            batch_tokens_max=batch_tokens_max,
+            chunk_tokens_min=info.chunk_tokens_min,
+        )
         self._live = LiveSequences(
             model, self._scheduler, meter, verdict_lag_max=limits.verdict_lag_max
         )
@@ -149,7 +153,7 @@ class Ticker:
                 self._model.truncate(slot, 0)
             sequence = self._live[admitted.sequence]
             sequence.slot = admitted.slot
-            if not sequence.generation.admit():
+            if not sequence.generation.admit(exact=self._model.info.exact):
                 continue  # cancelled meanwhile: the message is on its way
             self._meter.queue_wait_s += sequence.generation.waited_s
             request = sequence.generation.request

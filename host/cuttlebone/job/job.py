@@ -98,6 +98,9 @@ class Accounting:
     """Of `infer_ms`, in which a generation was under way after its first token."""
     shared_ms: int = 0
     """Of these two, what the model spent on generations of others. 0 in jobs kept before it was measured."""
+    exact: bool | None = None
+    """Whether none of its texts can depend on neighbours; None without a text, and in jobs kept
+    before it was noted."""
 
 
 @dataclass(frozen=True, slots=True)

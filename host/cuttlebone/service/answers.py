@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.endpoints.endpoint import Weakness
 from cuttlebone.generation.state import Phase
 from cuttlebone.job_options import Limits
 from cuttlebone.specs.block_registry import DIGEST_PREFIX, BlockSummary
@@ -23,6 +24,10 @@ class ModelStatus:
     """None until it is loaded."""
     progress: float | None = None
     """While it is loading, the part of that which is done, 0 to 1."""
+    generations_max: int | None = None
+    """Generations at once; None until it is loaded."""
+    exact: bool | None = None
+    """Whether texts never depend on neighbours; None until it is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +91,15 @@ def model_statuses(endpoints: EndpointDirectory) -> Sequence[ModelStatus]:
 
 def _status(endpoints: EndpointDirectory, role: str) -> ModelStatus:
     endpoint = endpoints.roles[role]
-    state = endpoint.state
+    state, capabilities = endpoint.state, endpoint.capabilities
+    known = capabilities.slots is not None
     return ModelStatus(
         role=role,
         state=state.phase,
         progress=state.progress,
         reason=state.reason,
         file=endpoints.file(role),
-        context_tokens=endpoint.capabilities.context_tokens,
+        context_tokens=capabilities.context_tokens,
+        generations_max=capabilities.slots,
+        exact=Weakness.UNREPEATABLE not in capabilities.weakens if known else None,
     )

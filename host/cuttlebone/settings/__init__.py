@@ -27,6 +27,17 @@ class Isolation(StrEnum):
     """As `process`, and the host does not start where a layer is missing."""
 
 
+class KvLayoutChoice(StrEnum):
+    """How the memory of a model for its sequences is laid out."""
+
+    AUTO = "auto"
+    """In streams where enough of them fit."""
+    STREAMS = "streams"
+    """A whole context for each sequence: text never depends on neighbours."""
+    POOL = "pool"
+    """One pool for all: less memory, and text may depend on neighbours."""
+
+
 class Settings(BaseSettings):
     """The operator's choices. Environment variables are `CUTTLEBONE_` and the field in capitals.
 
@@ -60,7 +71,7 @@ class Settings(BaseSettings):
     isolation: Isolation = Isolation.PROCESS
     """How far guests are kept from the host: `process`, `require` (as `process`, and no start where a
     layer is missing) or `thread`, which is for blocks that you trust."""
-    jobs_running_max: Count = 4
+    jobs_running_max: Count = 16
     """Jobs that run at once."""
     jobs_waiting_max: Count = 1_000
     """Jobs that may wait; one more is refused."""
@@ -100,6 +111,14 @@ class Settings(BaseSettings):
     """Seconds that a body, or an answer that its client has to take, may stand still."""
     context_tokens_max: Count = 4096
     """Context of a model, at most what it was trained with."""
+    kv_memory_bytes: Count | None = None
+    """Memory for the sequences of all models together, shared equally between them; an eighth of
+    what the machine has available at the start unless stated."""
+    generations_max: Annotated[int, Field(ge=1, le=64)] = 16
+    """Generations of one model at once, at most: as many as its memory has streams for."""
+    kv_layout: KvLayoutChoice = KvLayoutChoice.AUTO
+    """How the memory of a model is laid out: `streams`, with which text is exact, `pool`, which takes
+    less, or `auto`: streams where at least four fit."""
     threads: Count | None = None
     """Threads of one model; the logical cores unless stated, less one when there are more than two."""
     limits_max: Limits = LIMITS_MAX

@@ -7,6 +7,7 @@ from typing import Final
 
 from cuttlebone.generation.request import Constraint, Grammar, JsonSchema, Sampling
 from cuttlebone.inference.constraints import check_grammar, check_schema, json_fault
+from cuttlebone.inference.kv_shape import KvLayout, KvShape
 from cuttlebone.inference.model import CompiledConstraint, DecodeFailed, ModelInfo, Run, Slot, Token
 from cuttlebone.testing.scripted_memory import END, SPECIAL, ScriptedMemory
 from cuttlebone.testing.scripted_sampler import ScriptedConstraint, ScriptedSampler
@@ -32,7 +33,7 @@ class ScriptedModel:
         answers: Mapping[str, str] | None = None,
         *,
         context_tokens: int = 4096,
-        cells: int = 8192,
+        cells: int | None = None,
         slots: int = 64,
         template: str | None = TEMPLATE,
         shares_prefixes: bool = True,
@@ -40,6 +41,7 @@ class ScriptedModel:
     ) -> None:
         """`answers` maps a part of a prompt to what is said to it; anything else is answered `ok`.
 
+        With `cells` all sequences share a pool of so many; else each has a whole context to itself.
         What is said is never constrained; with `checks_constraints` the finished text is held to its constraint.
         """
         self._answers = dict(answers or {})
@@ -56,20 +58,22 @@ class ScriptedModel:
         self.closed = False
         self._template = template
         self._checks_constraints = checks_constraints
+        layout = KvLayout.STREAMS if cells is None else KvLayout.POOL
         self._info = ModelInfo(
             name="fake",
             path=None,
             sha256=None,
             architecture="fake",
             context_tokens=context_tokens,
-            cells=cells,
+            kv_shape=KvShape(layout, slots, contexts=slots, generations_max=slots),
+            cells=context_tokens * slots if cells is None else cells,
+            exact=cells is None,
             trained_context_tokens=context_tokens,
             vocabulary_tokens=1 << 20,
-            slots=slots,
             batch_tokens_max=512,
+            chunk_tokens_min=2 if cells is None else 1,
             has_template=template is not None,
             shares_prefixes=shares_prefixes,
-            memory_bytes=1 << 20,
         )
 
     # For the test.

@@ -10,7 +10,7 @@ import os
 if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
     os.environ.update(OMP_WAIT_POLICY="passive", GOMP_SPINCOUNT="20000")
 
-from cuttlebone.inference.llama.loading import load_model, memory_needed
+from cuttlebone.inference.llama.loading import load_model
 from cuttlebone.inference.llama.model import LlamaModel, LlamaOptions, default_threads
 
-__all__ = ["LlamaModel", "LlamaOptions", "default_threads", "load_model", "memory_needed"]
+__all__ = ["LlamaModel", "LlamaOptions", "default_threads", "load_model"]

@@ -9,6 +9,7 @@ from typing import Final
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.inference.gguf import read_header
+from cuttlebone.inference.kv_shape import KvShape
 from cuttlebone.inference.llama.model import LlamaModel, LlamaOptions
 from cuttlebone.inference.llama.trial import try_out
 from cuttlebone.inference.progress import Report, go_on, unwatched
@@ -19,19 +20,12 @@ from cuttlebone.text import printable
 _CHUNK_BYTES: Final = 1 << 20
 
 
-def load_model(path: Path, settings: Settings, report: Report) -> LlamaModel:
+def load_model(path: Path, settings: Settings, shape: KvShape, report: Report) -> LlamaModel:
     """Load a model file as the settings say; raise OperatorError, LoadAborted. Takes seconds."""
-    options = LlamaOptions(context_tokens_max=settings.context_tokens_max, threads=settings.threads)
+    options = LlamaOptions(
+        context_tokens_max=settings.context_tokens_max, kv_shape=shape, threads=settings.threads
+    )
     return open_model(path, options, trials=settings.cache_folder / "models", report=report)
-
-
-def memory_needed(path: Path, settings: Settings) -> int:
-    """Bytes that a model will take, its memory for sequences included; raises OperatorError."""
-    header = read_header(path)
-    options = LlamaOptions(context_tokens_max=settings.context_tokens_max)
-    trained = header.number("{arch}.context_length", options.context_tokens_max)
-    cells = min(trained, options.context_tokens_max) * options.cells_per_context_token
-    return header.size_bytes + cells * header.cell_bytes()
 
 
 def open_model(

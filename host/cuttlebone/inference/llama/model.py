@@ -2,23 +2,20 @@
 
 import ctypes
 import os
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import llama_cpp
-import numpy as np
-import numpy.typing as npt
 import structlog
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.generation.request import Constraint, Sampling
-from cuttlebone.inference.llama.batch import Batch
+from cuttlebone.inference.kv_shape import KvShape
 from cuttlebone.inference.llama.constrained import LlamaConstraint, Mask, compile_constraint
-from cuttlebone.inference.llama.parallelism import Parallelism
-from cuttlebone.inference.llama.samplers import Candidates, Chain, Greedy
+from cuttlebone.inference.llama.decoder import BATCH_TOKENS_MAX, Decoder, context_params
+from cuttlebone.inference.llama.samplers import Candidates, Chain, Greedy, Logits
 from cuttlebone.inference.llama.vocabulary import Vocabulary
 from cuttlebone.inference.llama.weights import load_weights
 from cuttlebone.inference.model import (
@@ -33,17 +30,6 @@ from cuttlebone.inference.model import (
 from cuttlebone.inference.progress import Report, unwatched
 from cuttlebone.text import printable
 
-SLOTS: Final = 64
-"""Sequences, running and kept; llama.cpp allows 256."""
-BATCH_TOKENS_MAX: Final = 512
-MICRO_BATCH_TOKENS: Final = 63
-"""Tokens that llama.cpp computes at once.
-
-From 64 on its attention on processors goes by tiles, and then a sequence's numbers depend on what
-else is in the batch. Below, in a memory that was empty, it gets the same bits alone, in company, in chunks and
-after a copied beginning (which a test holds it to), for about a fifth of prefill speed.
-"""
-
 _LOG_ERROR: Final = 4  # GGML_LOG_LEVEL_ERROR
 
 _log = structlog.get_logger(__name__)
@@ -54,8 +40,8 @@ class LlamaOptions:
     """How a model file is opened."""
 
     context_tokens_max: int = 4096
-    cells_per_context_token: int = 2
-    """How many sequences of full length the memory holds."""
+    kv_shape: KvShape = field(default_factory=KvShape.streams)
+    """How the memory is shared out between sequences."""
     threads: int | None = None
     """At most; None is one for each core, less one when there are more than two."""
     extra_buffers: bool = True
@@ -104,14 +90,12 @@ class LlamaModel:
         self._vocabulary = Vocabulary(llama_cpp.llama_model_get_vocab(self._model))
         trained = llama_cpp.llama_model_n_ctx_train(self._model)
         context_tokens = min(options.context_tokens_max, trained or options.context_tokens_max)
-        cells = context_tokens * options.cells_per_context_token
-        self._context = self._open_context(path, options, cells)
+        self._context = self._open_context(path, options, context_tokens)
         self._memory = llama_cpp.llama_get_memory(self._context)
-        self._batch = Batch(BATCH_TOKENS_MAX)
-        self._parallelism = Parallelism(options.threads or default_threads())
         recurrent = llama_cpp.llama_model_is_recurrent(
             self._model
         ) or llama_cpp.llama_model_is_hybrid(self._model)
+        slides = llama_cpp.llama_model_n_swa(self._model) > 0
         template = llama_cpp.llama_model_chat_template(self._model, None)
         self._template = template.decode(errors="replace") if template else None
         self._info = ModelInfo(
@@ -120,17 +104,21 @@ class LlamaModel:
             sha256=sha256,
             architecture=self._meta("general.architecture"),
             context_tokens=context_tokens,
+            kv_shape=options.kv_shape,
             cells=llama_cpp.llama_n_ctx(self._context),
+            # Only such models have been shown to be: the others keep state in other ways.
+            exact=not (options.kv_shape.is_pool or recurrent or slides),
             trained_context_tokens=trained,
             vocabulary_tokens=self._vocabulary.size,
-            slots=SLOTS,
             batch_tokens_max=BATCH_TOKENS_MAX,
+            chunk_tokens_min=1 if options.kv_shape.is_pool else 2,
             has_template=template is not None,
             shares_prefixes=not recurrent,
-            memory_bytes=llama_cpp.llama_model_size(self._model),
         )
         self._candidates = Candidates(self._info.vocabulary_tokens)
-        self._logits_type = ctypes.c_float * self._info.vocabulary_tokens
+        self._decoder = Decoder(
+            self._context, self._info, threads_max=options.threads or default_threads()
+        )
 
     @property
     def info(self) -> ModelInfo:
@@ -183,33 +171,20 @@ class LlamaModel:
         return Chain(self.logits, self._candidates, sampling, mask)
 
     def decode(self, runs: Sequence[Run]) -> list[int]:
-        """Evaluate one batch; the row of a run is the index of its last token in the batch."""
+        """Evaluate one batch; the row of a run is its index."""
         self._check_runs(runs)
-        rows = self._batch.fill(runs)
-        threads = self._parallelism.threads
-        llama_cpp.llama_set_n_threads(self._context, threads, threads)
-        begun_s = time.perf_counter()
-        answer = llama_cpp.llama_decode(self._context, self._batch.struct)
-        took_s = time.perf_counter() - begun_s
-        if answer != 0:
-            raise DecodeFailed(f"llama.cpp could not evaluate a batch (llama_decode: {answer})")
-        self._parallelism.took(self._batch.struct.n_tokens, took_s)
-        return rows
+        self._decoder.decode(runs)
+        return list(range(len(runs)))
 
-    def logits(self, row: int) -> npt.NDArray[np.float32]:
+    def logits(self, row: int) -> Logits:
         """The logits after a row of the last batch, valid until the next one; raises DecodeFailed."""
-        pointer = llama_cpp.llama_get_logits_ith(self._context, row)
-        if not pointer:
-            raise DecodeFailed("llama.cpp gave no logits")
-        # `np.ctypeslib.as_array` makes a new type each time: a third of what choosing costs.
-        floats = self._logits_type.from_address(ctypes.addressof(pointer.contents))
-        return np.frombuffer(memoryview(floats), np.float32)
+        return self._decoder.logits(row)
 
     def copy(self, source: Slot, target: Slot, tokens: int) -> None:
-        """Let `target` share the first cells of `source`."""
-        llama_cpp.llama_memory_seq_cp(
-            self._memory, self._slot(source), self._slot(target), 0, tokens
-        )
+        """Let `target` begin as `source` does: with the same cells in a pool, with equal ones in streams."""
+        # Of a stream no part can be copied, so all of it is, and cut.
+        llama_cpp.llama_memory_seq_cp(self._memory, self._slot(source), self._slot(target), -1, -1)
+        self.truncate(target, tokens)
 
     def truncate(self, slot: Slot, tokens: int) -> None:
         """Forget the end of a slot."""
@@ -225,26 +200,19 @@ class LlamaModel:
             llama_cpp.llama_model_free(model)
 
     def _open_context(
-        self, path: Path, options: LlamaOptions, cells: int
+        self, path: Path, options: LlamaOptions, context_tokens: int
     ) -> llama_cpp.llama_context_p:
-        params = llama_cpp.llama_context_default_params()
-        params.n_ctx = cells
-        params.n_batch = BATCH_TOKENS_MAX
-        params.n_ubatch = MICRO_BATCH_TOKENS
-        params.n_seq_max = SLOTS
-        params.n_outputs_max = SLOTS
-        params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED
-        params.n_threads = params.n_threads_batch = options.threads or default_threads()
-        params.kv_unified = True  # cells of one pool: a beginning can be shared without copying
-        params.swa_full = True  # without it sliding windows forget what a copy would need
+        params = context_params(
+            options.kv_shape, context_tokens, options.threads or default_threads()
+        )
         context: llama_cpp.llama_context_p | None = llama_cpp.llama_init_from_model(
             self._model, params
         )
         if context is None:
             llama_cpp.llama_model_free(self._model)
             raise OperatorError(
-                f"there is no room for a memory of {cells} tokens beside the model "
-                f"{printable(str(path))}; lower context_tokens_max"
+                f"there is no room for {options.kv_shape.contexts} contexts of {context_tokens} tokens "
+                f"beside the model {printable(str(path))}; lower kv_memory_bytes or context_tokens_max"
             )
         return context
 
@@ -257,11 +225,11 @@ class LlamaModel:
             low, high = min(run.tokens), max(run.tokens)
             if low < 0 or high >= self._info.vocabulary_tokens:
                 raise DecodeFailed(f"token {low if low < 0 else high} is not in the vocabulary")
-            if not 0 <= run.position <= self._info.cells - len(run.tokens):
-                raise DecodeFailed(f"position {run.position} is outside the memory")
+            if not 0 <= run.position <= self._info.context_tokens - len(run.tokens):
+                raise DecodeFailed(f"position {run.position} is outside the context")
 
     def _slot(self, slot: Slot) -> int:
-        if not 0 <= slot < self._info.slots:
+        if not 0 <= slot < self._info.kv_shape.slots:
             raise DecodeFailed(f"slot {slot} does not exist")
         return slot
 

@@ -11,6 +11,7 @@ import structlog
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.generation.request import Sampling
+from cuttlebone.inference.kv_shape import KvLayout, KvShape
 from cuttlebone.inference.llama.model import LlamaModel, LlamaOptions
 from cuttlebone.inference.model import DecodeFailed, Run, Slot, Token
 from cuttlebone.inference.progress import Report, go_on
@@ -47,6 +48,7 @@ def _survives(path: Path, options: LlamaOptions, report: Report) -> str | None:
         sys.executable,
         *("-I", "-m", "cuttlebone.inference.llama.trial"),
         *(str(path.resolve()), str(options.context_tokens_max), str(int(options.extra_buffers))),
+        options.kv_shape.layout,
     ]
     with subprocess.Popen(  # noqa: S603 -- our own module; the path is one argument
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -79,9 +81,11 @@ def _said(process: subprocess.Popen[bytes], report: Report) -> bytes | None:
 
 def main(arguments: list[str]) -> int:
     """Load, evaluate a few batches, and tell the reason on stdout if that fails."""
-    path, context_tokens, extra_buffers = arguments
+    path, context_tokens, extra_buffers, layout = arguments
     options = LlamaOptions(
-        context_tokens_max=int(context_tokens), extra_buffers=extra_buffers == "1"
+        context_tokens_max=int(context_tokens),
+        kv_shape=KvShape(KvLayout(layout), slots=1, contexts=1, generations_max=1),
+        extra_buffers=extra_buffers == "1",
     )
     try:
         model = LlamaModel(Path(path), options)
