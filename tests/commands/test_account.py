@@ -1,5 +1,6 @@
 """What a job pays for its generations."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -32,7 +33,7 @@ def spent(tokens: int, *, submitted_s: float = 0.0) -> Spent:
     ("texts", "expected"), [([], None), ([True, True], True), ([True, False, True], False)]
 )
 def test_one_text_that_may_depend_on_neighbours_is_enough(
-    texts: list[bool], expected: bool | None
+    texts: Sequence[bool], expected: object
 ) -> None:
     account = JobAccount(Budget(Limits()))
     for exact in texts:
