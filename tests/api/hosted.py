@@ -14,6 +14,7 @@ from cuttlebone.access import Authenticator
 from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.api.app_state import state_of
 from cuttlebone.api.connection_limits import ConnectionLimits
+from cuttlebone.api.job_routes import WAIT_S_MAX
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.assembly import Modules
 from cuttlebone.endpoints.directory import EndpointDirectory
@@ -107,7 +108,7 @@ class Api:
 
     def ended(self, job: Mapping[str, Any]) -> dict[str, Any]:
         """Wait for the end of a job; return its resource."""
-        answer = self.http.get(job["links"]["self"], params={"wait": BOUND_S})
+        answer = self.http.get(job["links"]["self"], params={"wait": min(BOUND_S, WAIT_S_MAX)})
         ended: dict[str, Any] = answer.json()
         assert ended["envelope"] is not None, ended
         return ended
