@@ -29,9 +29,9 @@ from cuttlebone.job.job import Job, JobFilter, Submission, now
 from cuttlebone.job_options import Limits
 from cuttlebone.settings import Isolation, Settings
 from cuttlebone.store.sqlite import open_sqlite_stores
+from cuttlebone.store.sqlite.connecting import connect
 from cuttlebone.store.sqlite.reading import FILE_NAME
 from cuttlebone.store.sqlite.rows import COLUMNS
-from cuttlebone.store.sqlite.schema import connect
 from cuttlebone_abi import JobStatus
 from http_load import Load, health_p99_ms, submit_all
 from report import Row, at_most, run_benchmark

@@ -13,8 +13,8 @@ from typing import Final
 
 from bounds import scaled
 from cuttlebone.starting import await_word
+from cuttlebone.store.sqlite.connecting import connect
 from cuttlebone.store.sqlite.reading import FILE_NAME
-from cuttlebone.store.sqlite.schema import connect
 
 END_S_MAX: Final = scaled(180)
 TESTS: Final = Path(__file__).parents[1]

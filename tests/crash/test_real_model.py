@@ -21,8 +21,8 @@ from cuttlebone.client import Client, StreamEvent
 from cuttlebone.job.journal import GENERATING
 from cuttlebone.job.recorded_job import RecordedJob
 from cuttlebone.store.sqlite import recorded_in
+from cuttlebone.store.sqlite.connecting import connect
 from cuttlebone.store.sqlite.reading import FILE_NAME
-from cuttlebone.store.sqlite.schema import connect
 from cuttlebone_abi import Completed, InferManyDone, InferResult, decode_event
 
 pytestmark = [pytest.mark.e2e, pytest.mark.model, pytest.mark.timeout(scaled(900))]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from cuttlebone.job.delivery import Attempt, Delivery, Topic
 from cuttlebone.job.job import JobKey
@@ -36,3 +37,9 @@ class Outbox(Protocol):
 def topics_of(callback_url: str | None) -> Sequence[Topic]:
     """What follows when a job ends, in both stores."""
     return () if callback_url is None else (Topic.CALLBACK,)
+
+
+def receiver_of(callback_url: str | None) -> str:
+    """Whom a callback goes to, whatever the path: scheme and authority of its address."""
+    parts = urlsplit(callback_url or "")
+    return f"{parts.scheme}://{parts.netloc}"

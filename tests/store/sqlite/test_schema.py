@@ -7,12 +7,14 @@ import pytest
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.store.sqlite import open_sqlite_stores
-from cuttlebone.store.sqlite.migrations import MIGRATIONS
+from cuttlebone.store.sqlite.connecting import connect
+from cuttlebone.store.sqlite.migrations import MIGRATIONS, SCHEMA_VERSION
 from cuttlebone.store.sqlite.reading import FILE_NAME
 from cuttlebone.store.sqlite.rows import COLUMNS, row_of
-from cuttlebone.store.sqlite.schema import SCHEMA_VERSION, connect
 from cuttlebone.text.sealed_numbers import SECRET_BYTES
 from store.stores import PART, claimed, insert, job, key
+
+OWNERS_SINCE = 4
 
 
 def write_version(folder: Path, version: int) -> None:
@@ -26,7 +28,8 @@ def write_version(folder: Path, version: int) -> None:
         f"insert into jobs (rank, {', '.join(columns)}) values (0, :{', :'.join(columns)})",
         row_of(job("a")),
     )
-    connection.execute("update jobs set status = 'running', attempt = 1, started_us = 1")
+    owned = ", owner = 'host/1', lease_us = 0" if version >= OWNERS_SINCE else ""
+    connection.execute(f"update jobs set status = 'running', attempt = 1, started_us = 1{owned}")
     connection.close()
 
 
@@ -70,7 +73,8 @@ def test_nobody_but_the_owner_reads_the_file_or_what_is_beside_it(tmp_path: Path
     finally:
         os.umask(before)
 
-    assert found == dict.fromkeys((FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm"), 0o600)
+    assert set(found) == {FILE_NAME, *(f"{FILE_NAME}-{end}" for end in ("wal", "shm", "mark"))}
+    assert set(found.values()) == {0o600}
 
 
 def test_a_file_that_an_older_host_left_open_to_others_is_closed_to_them(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from cuttlebone.job.events import EventFilter
 from cuttlebone.job.job import Job, JobKey
 from cuttlebone.job_options import Priority, Recording
 from cuttlebone.store.sqlite import open_sqlite_stores, recorded_in
+from cuttlebone.store.sqlite.migrations import SCHEMA_VERSION
 from cuttlebone.store.sqlite.reading import FILE_NAME
-from cuttlebone.store.sqlite.schema import SCHEMA_VERSION
 from cuttlebone.store.stores import Stores
 from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus
 from store.stores import ENTRY, PART, START, claimed, job, key

@@ -11,7 +11,7 @@ import pytest
 
 from bounds import scaled
 from cuttlebone.errors import StoreUnavailable
-from cuttlebone.store.sqlite.schema import connect
+from cuttlebone.store.sqlite.connecting import connect
 from cuttlebone.store.sqlite.tails import Told
 from cuttlebone.store.sqlite.writer import POSTS_MAX, Transaction, Writer
 from store.stores import key

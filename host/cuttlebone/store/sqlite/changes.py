@@ -9,7 +9,7 @@ from cuttlebone.job.events import EventKind, JobEvent
 from cuttlebone.job.job import Fence, Job, JobKey
 from cuttlebone.store.leases import lease_end, may_take
 from cuttlebone.store.moments import microseconds, moment_of
-from cuttlebone.store.outbox import topics_of
+from cuttlebone.store.outbox import receiver_of, topics_of
 from cuttlebone.store.sqlite.outbox import add_delivery
 from cuttlebone.store.sqlite.rows import job_of
 from cuttlebone.store.sqlite.writer import Transaction
@@ -165,7 +165,8 @@ def finish(
     insert_event(transaction, fence.key, job, last - 1, EventKind.STATUS, told)
     insert_event(transaction, fence.key, job, last, EventKind.RESULT, envelope)
     for topic in topics_of(callback_url):
-        add_delivery(transaction, job, topic, uuid.uuid4().hex)
+        receiver = receiver_of(callback_url)
+        add_delivery(transaction, job, topic, uuid.uuid4().hex, receiver)
     return True
 
 

@@ -29,8 +29,10 @@ from cuttlebone.job.job import now
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.saving import make_private
 from cuttlebone.store.leases import OWNER_NAME, new_owner
+from cuttlebone.store.sqlite.connecting import connect
+from cuttlebone.store.sqlite.mark import Mark, durable_in
 from cuttlebone.store.sqlite.reading import FILE_NAME
-from cuttlebone.store.sqlite.schema import connect, kept_secret, open_database, truncate_log
+from cuttlebone.store.sqlite.schema import kept_secret, open_database, truncate_log
 from cuttlebone.store.sqlite.tails import EventTails
 from cuttlebone.store.sqlite.writer import Change, Transaction, Writer
 
@@ -69,7 +71,8 @@ class Database:
         self.tails = EventTails()
         connection = open_database(self._path)
         self.secret = kept_secret(connection)
-        self._writer = Writer(connection, self.tails.committed, metrics, clock)
+        mark = _mark(self._path, connection)
+        self._writer = Writer(connection, self.tails.committed, metrics, clock, mark)
         self._trying = threading.Lock()
         self._tried: Future[None] | None = None
         self._tried_s = 0.0
@@ -164,7 +167,20 @@ def _try_to_write(transaction: Transaction, *, large: bool) -> None:
         execute("insert into meta values ('tried', zeroblob(?))", (TRIED_BYTES,))
         execute("delete from meta where key = 'tried'")
     else:
-        execute("update meta set value = value where key = 'accepted_us'")
+        execute("update meta set value = value where key = 'store'")
+
+
+def _mark(path: Path, connection: sqlite3.Connection) -> Mark:
+    durable = durable_in(connection)
+    if durable is None:
+        raise AssertionError("a database of this version counts its commits")
+    try:
+        return Mark(path, durable)
+    except OSError as error:
+        raise OperatorError(
+            f"the mark beside {path} cannot be written: {error.strerror}; make room, or give the "
+            "folder to the user who runs the host"
+        ) from None
 
 
 def _log_unavailable(state: RetryCallState) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from cuttlebone.errors import OperatorError
+from cuttlebone.store.sqlite.connecting import connect
+from cuttlebone.store.sqlite.migrations import SCHEMA_VERSION
 from cuttlebone.store.sqlite.reading import FILE_NAME
-from cuttlebone.store.sqlite.schema import SCHEMA_VERSION, connect
 
 SQLITE_VERSION: Final = sqlite3.sqlite_version
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from cuttlebone.store.sqlite.version_4 import VERSION_4
+from cuttlebone.store.sqlite.version_5 import VERSION_5
 
 _VERSION_1: Final = """
 create table meta (
@@ -138,5 +139,7 @@ create table journal_parts (
 ) strict, without rowid;
 """
 
-MIGRATIONS: Final = (_VERSION_1, _VERSION_2, _VERSION_3, VERSION_4)
+MIGRATIONS: Final = (_VERSION_1, _VERSION_2, _VERSION_3, VERSION_4, VERSION_5)
 """Number n brings a file from version n to version n + 1."""
+SCHEMA_VERSION: Final = len(MIGRATIONS)
+"""That of the files which this host writes."""

@@ -62,12 +62,15 @@ class SqliteOutbox:
             return [_delivery(reader, row) for row in reader.execute(query, values).fetchall()]
 
 
-def add_delivery(transaction: Transaction, job: int, topic: Topic, delivery_id: str) -> None:
+def add_delivery(
+    transaction: Transaction, job: int, topic: Topic, delivery_id: str, receiver: str
+) -> None:
     """Keep a new delivery, due at once."""
     moment_us = microseconds(transaction.clock())
     transaction.connection.execute(
-        "insert into outbox (job, topic, id, state, created_us, next_us) values (?, ?, ?, ?, ?, ?)",
-        (job, topic, delivery_id, DeliveryState.PENDING, moment_us, moment_us),
+        "insert into outbox (job, topic, id, state, created_us, next_us, receiver) "
+        "values (?, ?, ?, ?, ?, ?, ?)",
+        (job, topic, delivery_id, DeliveryState.PENDING, moment_us, moment_us, receiver),
     )
 
 

@@ -11,6 +11,8 @@ from cuttlebone.job.job import Job, JobFilter, JobKey, JobStatusRow
 from cuttlebone.job.journal import JournalEntry, JournalPart
 from cuttlebone.job.recorded_job import RecordedJob, recorded_job
 from cuttlebone.store.jobs import POSITION_MAX
+from cuttlebone.store.sqlite.connecting import connect
+from cuttlebone.store.sqlite.migrations import SCHEMA_VERSION
 from cuttlebone.store.sqlite.rows import (
     STATUS_COLUMNS,
     entry_of,
@@ -19,7 +21,6 @@ from cuttlebone.store.sqlite.rows import (
     part_of,
     status_row_of,
 )
-from cuttlebone.store.sqlite.schema import SCHEMA_VERSION, connect
 from cuttlebone.text import printable
 
 FILE_NAME: Final = "jobs.sqlite"

@@ -8,46 +8,26 @@ from pathlib import Path
 from typing import Final
 
 from cuttlebone.errors import OperatorError
+from cuttlebone.store.sqlite.connecting import connect
 from cuttlebone.store.sqlite.migrations import MIGRATIONS
+from cuttlebone.store.sqlite.soundness import check_files, unusable
 from cuttlebone.text.sealed_numbers import SECRET_BYTES
 
-SCHEMA_VERSION: Final = len(MIGRATIONS)
-"""That of the files which this host writes."""
-BUSY_TIMEOUT_S: Final = 10.0
 _TRUNCATE_WAIT_MS: Final = 100
 """The writer has to wait for as long."""
 
 
-def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
-    """Open a connection for use by one thread at a time, in autocommit mode."""
-    connection = sqlite3.connect(
-        f"file:{path}?mode={'ro' if read_only else 'rwc'}",
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-        timeout=BUSY_TIMEOUT_S,
-    )
-    connection.row_factory = sqlite3.Row
-    # Deleted inputs and envelopes are overwritten, not left in free pages.
-    for pragma in ("foreign_keys = on", "trusted_schema = off", "secure_delete = on"):
-        connection.execute(f"pragma {pragma}")
-    return connection
-
-
 def open_database(path: Path) -> sqlite3.Connection:
     """Open the file for writing, making or migrating it; raise OperatorError that says what to do."""
+    check_files(path)
     _keep_private(path)
     try:
         connection = connect(path)
         connection.execute("pragma journal_mode = wal")
         connection.execute("pragma synchronous = full")
-        _check(connection, path)
-        _migrate(connection, path)
+        _migrate(connection)
     except sqlite3.DatabaseError as error:
-        raise OperatorError(
-            f"the job store {path} cannot be used: {error}; nothing was changed. Move the file "
-            "(and its -wal and -shm) away to start with an empty store, or put a backup in its place"
-        ) from None
+        raise unusable(path, str(error)) from None
     return connection
 
 
@@ -96,19 +76,8 @@ def truncate_log(path: Path) -> None:
         connection.close()
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
-    faults = [row[0] for row in connection.execute("pragma quick_check(3)")]
-    if faults != ["ok"]:
-        raise sqlite3.DatabaseError(f"{path.name} is damaged: {'; '.join(map(str, faults))}")
-
-
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+def _migrate(connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("pragma user_version").fetchone()
-    if version > SCHEMA_VERSION:
-        raise OperatorError(
-            f"the job store {path} has schema version {version}, but this host knows versions up "
-            f"to {SCHEMA_VERSION}; run the newer host that wrote it"
-        )
     # A table that is made anew is dropped in between, and its rows' dependants must not go with it.
     connection.execute("pragma foreign_keys = off")
     for number, script in enumerate(MIGRATIONS[version:], start=version + 1):

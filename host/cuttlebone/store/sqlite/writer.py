@@ -16,6 +16,7 @@ from cuttlebone.errors import StoreUnavailable
 from cuttlebone.job.events import JobEvent
 from cuttlebone.job.job import JobKey, now
 from cuttlebone.metrics import HostMetrics
+from cuttlebone.store.sqlite.mark import Durable, Mark
 from cuttlebone.store.sqlite.tails import Told
 
 T = TypeVar("T")
@@ -69,9 +70,12 @@ class Writer:
         committed: Callable[[Sequence[Told]], None],
         metrics: HostMetrics | None = None,
         clock: Callable[[], datetime] = now,
+        mark: Mark | None = None,
     ) -> None:
+        """`mark` is told what is durable, after each commit and before its answers."""
         self._connection = connection
         self._committed = committed
+        self._mark = mark
         self._metrics = metrics or HostMetrics()
         self._clock = clock
         self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
@@ -129,6 +133,8 @@ class Writer:
             self._requests.put(None)
         self._thread.join()
         self._connection.close()
+        if self._mark is not None:
+            self._mark.close()
 
     def _run(self) -> None:
         stopping = False
@@ -160,9 +166,12 @@ class Writer:
         answers: list[tuple[_Request, Any, Exception | None]] = []
         transaction = Transaction(self._connection, self._clock)
         began_s, changes = time.monotonic(), self._connection.total_changes
+        durable: Durable | None = None
         try:
             self._connection.execute("begin immediate")
             answers.extend((request, *self._apply(request, transaction)) for request in group)
+            if self._mark is not None and self._connection.total_changes > changes:
+                durable = self._mark.count(self._connection)
             self._connection.execute("commit")
             self._metrics.committed(len(group), time.monotonic() - began_s)
             if self._connection.total_changes > changes:  # else nothing was written
@@ -170,6 +179,8 @@ class Writer:
         except Exception as error:  # noqa: BLE001  # whatever it is, everybody has to be told
             self._undo(group, error)
             return
+        if self._mark is not None and durable is not None:
+            self._mark.note(durable)
         self._count_written(sum(request.done is None for request in group))
         if transaction.told:
             self._committed(transaction.told)
