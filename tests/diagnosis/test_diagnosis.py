@@ -114,7 +114,7 @@ def test_a_store_is_counted_and_one_that_is_none_is_shown(specs: Path, tmp_path:
     (tmp_path / "state" / "jobs.sqlite").write_bytes(b"no database" * 1000)
     (found,) = to_mend(settings)
     assert found.area == "job store"
-    assert "backup" in found.advice
+    assert found.advice.startswith(f"`cuttlebone salvage {tmp_path / 'state'} --into FOLDER`")
 
 
 def test_tokens_are_counted_and_a_file_that_others_may_read_is_shown(

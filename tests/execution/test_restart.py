@@ -4,7 +4,6 @@ A crash is played by copying the state folder while a job is in the middle of it
 what a host that was killed at that moment would have left.
 """
 
-import shutil
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Json
 from execution.scripts import spin
 from guest_scripts import echo
 from hosts import ended, scripted_host, serving, until
+from store.sqlite.damage import copy_state
 
 MORE = "model: small\ncapabilities: {read: [./texts]}"
 
@@ -71,7 +71,7 @@ class Crash:
         with self._host(before, model()) as host:
             self.job = host.jobs.submit(Submission("block", {}))
             until(host, self.job, lambda job: job.progress == "asked")
-            shutil.copytree(before, self.state)
+            copy_state(before, self.state)
             host.jobs.cancel(self.job.key)
         block.first_life = False
 
@@ -175,7 +175,7 @@ def test_a_cancel_that_was_asked_for_before_the_crash_is_not_forgotten(
         job = host.jobs.submit(Submission("spin", 1))
         until(host, job, lambda one: one.progress == "spinning")
         host.jobs._stores.jobs.request_cancel(job.key)
-        shutil.copytree(tmp_path / "a", tmp_path / "b")
+        copy_state(tmp_path / "a", tmp_path / "b")
         host.jobs.cancel(job.key)
     with scripted_host(folder, {"spin": spin}, state=tmp_path / "b") as host:
         assert isinstance(ended(host, job).envelope, Cancelled)

@@ -26,6 +26,7 @@ from cuttlebone.job.journal import JournalEntry, JournalPart, digest
 from cuttlebone.job_options import Limits, Priority
 from cuttlebone.store.stores import Stores
 from cuttlebone_abi import Envelope, JobStatus, Json
+from store.sqlite.damage import copy_state
 from store.store_model import ENVELOPES, Model
 from store.stores import key, settle
 
@@ -229,7 +230,7 @@ class StoreMachine(RuleBasedStateMachine):
         settle(self.stores)  # returns after all that was asked for before
         self._lives += 1
         folder = self._folder / str(self._lives)
-        shutil.copytree(self._folder / str(self._lives - 1), folder)
+        copy_state(self._folder / str(self._lives - 1), folder)
         self.stores.close()
         self.stores = self._open_store(folder)
         recovered = {job.id for job in self.stores.jobs.recover()}

@@ -32,6 +32,7 @@ _ENTRIES: Final = (
     _Command("jobs", "List the jobs of a running host."),
     _Command("job", "Show, watch, cancel, export or forget a job of a running host.", noun=True),
     _Command("doctor", "Look at all that a host needs, before it is started."),
+    _Command("salvage", "Make a state folder of what can be read of a damaged one."),
     _Command("replay", "Drive a block through a recorded job, without a model."),
     _Command("config", "Write a settings file, and show what holds and who said so.", noun=True),
     _Command("token", "Make, list and revoke the tokens of a host.", noun=True),

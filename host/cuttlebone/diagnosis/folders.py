@@ -37,7 +37,7 @@ def job_store(state: Path) -> Iterator[Diagnosis]:
     try:
         facts = inspect_store(state)
     except OperatorError as error:
-        advice = "put a backup in its place, or move it away to start with an empty store"
+        advice = f"`cuttlebone salvage {state} --into FOLDER`, or put a backup into an empty folder"
         yield mend(area, str(error), advice)
         return
     if facts is None:

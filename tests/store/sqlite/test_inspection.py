@@ -33,5 +33,5 @@ def test_a_store_of_a_newer_version_can_still_be_told(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
     (tmp_path / "jobs.sqlite").write_bytes(b"no database" * 1000)
-    with pytest.raises(OperatorError, match=r"jobs\.sqlite cannot be read"):
+    with pytest.raises(OperatorError, match=r"jobs\.sqlite cannot be used"):
         inspect_store(tmp_path)

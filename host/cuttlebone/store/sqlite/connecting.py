@@ -8,7 +8,12 @@ BUSY_TIMEOUT_S: Final = 10.0
 
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
-    """Open a connection for use by one thread at a time, in autocommit mode."""
+    """Open a connection for use by one thread at a time, in autocommit mode.
+
+    Raises sqlite3.DatabaseError if it is to be read and is empty: SQLite would throw its log away.
+    """
+    if read_only and path.exists() and not path.stat().st_size:
+        raise sqlite3.DatabaseError(f"{path.name} is empty")
     connection = sqlite3.connect(
         f"file:{path}?mode={'ro' if read_only else 'rwc'}",
         uri=True,

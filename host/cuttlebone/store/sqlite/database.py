@@ -1,6 +1,5 @@
 """The file of the durable stores: a writer, readers of their own, and the lock of its folder."""
 
-import fcntl
 import os
 import queue
 import sqlite3
@@ -27,9 +26,9 @@ from tenacity import (
 from cuttlebone.errors import OperatorError, StoreUnavailable
 from cuttlebone.job.job import now
 from cuttlebone.metrics import HostMetrics
-from cuttlebone.saving import make_private
 from cuttlebone.store.leases import OWNER_NAME, new_owner
 from cuttlebone.store.sqlite.connecting import connect
+from cuttlebone.store.sqlite.folder_lock import lock_folder
 from cuttlebone.store.sqlite.mark import Mark, durable_in
 from cuttlebone.store.sqlite.reading import FILE_NAME
 from cuttlebone.store.sqlite.schema import kept_secret, open_database, truncate_log
@@ -66,7 +65,7 @@ class Database:
         """Open or make the file; raise OperatorError if it is damaged, too new or in use."""
         self._hurrying = threading.Event()
         self._path = folder / FILE_NAME
-        self._lock = _lock_folder(folder, "lock" if owner == OWNER_NAME else f"lock-{owner}")
+        self._lock = lock_folder(folder, owner)
         self.owner = new_owner(owner)
         self.tails = EventTails()
         connection = open_database(self._path)
@@ -186,22 +185,3 @@ def _mark(path: Path, connection: sqlite3.Connection) -> Mark:
 def _log_unavailable(state: RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome is not None else None
     _log.error("the job store cannot be written; trying again", reason=str(error))
-
-
-def _lock_folder(folder: Path, name: str) -> int:
-    """Take a name in the folder for this process; raise OperatorError if another host has it."""
-    try:
-        make_private(folder)
-        lock = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise OperatorError(
-            f"the state folder {folder} cannot be used: {error.strerror}; give another --state DIR"
-        ) from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise OperatorError(
-            f"another host uses the state folder {folder}; stop it, or give another --state DIR"
-        ) from None
-    return lock

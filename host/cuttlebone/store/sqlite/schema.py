@@ -25,7 +25,7 @@ def open_database(path: Path) -> sqlite3.Connection:
         connection = connect(path)
         connection.execute("pragma journal_mode = wal")
         connection.execute("pragma synchronous = full")
-        _migrate(connection)
+        migrate(connection)
     except sqlite3.DatabaseError as error:
         raise unusable(path, str(error)) from None
     return connection
@@ -76,7 +76,8 @@ def truncate_log(path: Path) -> None:
         connection.close()
 
 
-def _migrate(connection: sqlite3.Connection) -> None:
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the tables to this version; raise sqlite3.DatabaseError."""
     (version,) = connection.execute("pragma user_version").fetchone()
     # A table that is made anew is dropped in between, and its rows' dependants must not go with it.
     connection.execute("pragma foreign_keys = off")

@@ -1,0 +1,92 @@
+"""A copy of a damaged database, with its log of changes brought in, that SQLite opens."""
+
+import shutil
+import sqlite3
+import struct
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from cuttlebone.store.sqlite.change_log import ChangeLog, read_change_log
+from cuttlebone.store.sqlite.connecting import connect
+from cuttlebone.store.sqlite.mark import Durable
+from cuttlebone.store.sqlite.schema import migrate
+
+PAGE_BYTES: Final = 4096
+"""Of every database that a host makes."""
+_HEADER_BYTES: Final = 100
+_MODE_AT: Final = 18
+_PAGES_AT: Final = 28
+_FREE_AT: Final = 32
+_MAGIC: Final = b"SQLite format 3\0"
+_NO_LOG: Final = ChangeLog(PAGE_BYTES, (), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class MendedCopy:
+    """Where it is, and what was left aside."""
+
+    path: Path
+    frames_damaged: int
+    foreign_log: bool
+    """Whether the log of changes was another database's."""
+
+
+@contextmanager
+def mended_copy(source: Path, mark: Durable | None, *, template: Path) -> Iterator[MendedCopy]:
+    """Make the copy for the body, beside `template`, a sound database of this version.
+
+    Raises sqlite3.DatabaseError if it cannot be opened all the same, OSError if it cannot be copied.
+    """
+    path = template.with_name(f"{template.name}-copy")
+    log_path = source.with_name(f"{source.name}-wal")
+    log = read_change_log(log_path, page_bytes=PAGE_BYTES) if log_path.exists() else _NO_LOG
+    try:
+        foreign = not _copied(source, path, log, mark, template)
+        if foreign:
+            _copied(source, path, _NO_LOG, mark, template)
+        yield MendedCopy(path, log.damaged, foreign)
+    finally:
+        for ending in ("", "-journal"):
+            path.with_name(path.name + ending).unlink(missing_ok=True)
+
+
+def _copied(source: Path, path: Path, log: ChangeLog, mark: Durable | None, template: Path) -> bool:
+    """Make one file of database and log; False if it is not the database of the mark."""
+    path.write_bytes(b"")
+    if source.exists():
+        shutil.copyfile(source, path)
+    log.apply_to(path)
+    _mend_header(path, template)
+    with closing(connect(path)) as connection:
+        migrate(connection)
+        named = _store_in(connection)
+    return mark is None or named in {None, mark.store} or not log.frames
+
+
+def _store_in(connection: sqlite3.Connection) -> str | None:
+    with suppress(sqlite3.DatabaseError):
+        row = connection.execute("select value from meta where key = 'store'").fetchone()
+        return None if row is None else str(row[0])
+    return None
+
+
+def _mend_header(path: Path, template: Path) -> None:
+    """Give the file a header where it has none, and all the pages that the header speaks of."""
+    pages = -(-path.stat().st_size // PAGE_BYTES)
+    if not pages:
+        return
+    with path.open("r+b") as file:
+        header = bytearray(file.read(_HEADER_BYTES))
+        if bytes(header[: len(_MAGIC)]) != _MAGIC:
+            with template.open("rb") as sound:
+                header = bytearray(sound.read(_HEADER_BYTES))
+            struct.pack_into(">I", header, _PAGES_AT, pages)
+            struct.pack_into(">II", header, _FREE_AT, 0, 0)
+        header[_MODE_AT : _MODE_AT + 2] = b"\1\1"  # without a log of changes: it is in there
+        file.seek(0)
+        file.write(header)
+        (stated,) = struct.unpack_from(">I", header, _PAGES_AT)
+        file.truncate(max(pages, stated) * PAGE_BYTES)
