@@ -49,6 +49,7 @@ def _plain(salvaged: Salvaged) -> dict[str, object]:
             for one in salvaged.gone
         ],
         "unnamed": salvaged.unnamed,
+        "incomplete": list(salvaged.incomplete),
         "frames_damaged": salvaged.frames_damaged,
         "foreign_log": salvaged.foreign_log,
     }
@@ -60,6 +61,7 @@ def _lines(salvaged: Salvaged, into: Path) -> list[str]:
         lines.append("the log of changes is another store's, and was left aside")
     if salvaged.frames_damaged:
         lines.append(f"{salvaged.frames_damaged} pages of the log of changes are damaged")
+    lines += [f"of the table {name} something is gone" for name in salvaged.incomplete]
     for one in salvaged.gone:
         name = f"{one.id} of {one.tenant}" if one.id else f"number {one.number}"
         lines.append(f"gone: {name}: {one.why}")
