@@ -57,7 +57,30 @@ def test_a_difference_is_shown_line_by_line(stated: dict[str, Json], line: str) 
 def test_the_reason_of_a_failure_is_shown_where_a_result_was_expected() -> None:
     lines = difference(expecting(status="completed", result=1), failed("not_text", "byte 0xff"))
 
-    assert '+    "message": "byte 0xff"' in lines
+    assert lines[-1] == "not compared: it ended as not_text: byte 0xff"
+
+
+def test_no_field_is_shown_that_was_not_compared() -> None:
+    lines = difference(
+        expecting(status="failed", error={"code": "other"}), failed("not_text", "byte 0xff")
+    )
+
+    assert '-    "code": "other"' in lines
+    assert not [line for line in lines if "message" in line or "usage" in line or "17" in line]
+
+
+def test_long_texts_are_cut_to_where_they_part_with_a_mark_there() -> None:
+    common = "word " * 1_000
+    expected, came = completed(f"{common}old end"), completed(f"{common}new end")
+    lines = difference(
+        expecting(**expected.envelope.model_dump(include={"status", "result"})), came
+    )
+
+    old, new, mark = lines[lines.index("@@ -1,4 +1,4 @@") + 2 :][:3]
+    assert (old[:2], new[:2]) == ("-…", "+…")
+    at = mark.index("^")
+    assert (old[at:], new[at:]) == ('old end",', 'new end",')
+    assert max(map(len, lines)) < 150
 
 
 def test_a_code_alone_may_be_expected_of_an_error() -> None:

@@ -25,6 +25,8 @@ BOUND_S = scaled(30.0)
         ("node_modules/asc/index.js", False),
         (".block.c.swp", False),
         ("block.c~", False),
+        ("4913", False),
+        ("cases/#a.json#", False),
     ],
 )
 def test_what_a_person_saves_matters_and_what_a_build_writes_does_not(

@@ -1,6 +1,7 @@
 """`block new`, `build`, `test`, `check` and `run`: what they write, and how they end."""
 
 import json
+import os
 import re
 import signal
 from pathlib import Path
@@ -236,6 +237,26 @@ def test_watching_runs_again_when_a_case_is_saved(terminal: Terminal, tmp_path: 
     ended = running.end()
 
     assert "ok     one (thread)" in ended.out
+
+
+def test_watching_needs_no_compiler_where_only_cases_changed(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    made = block_folder(tmp_path / "b", DONE)
+    (made / "block.c").write_text("this is no C")
+    os.utime(made / "block.c", (0, 0))
+    write_case(made, "one", input=1, expect={"status": "completed", "result": 1})
+
+    running = terminal("block", "test", str(made), "--watch", "--isolation", "thread")
+    running.read_until("Ctrl-C ends it")
+    for name in ("two", "three"):
+        write_case(made, name, input=2, expect={"status": "completed"})
+        running.read_until(f"saved  {name}.json")
+    running.process.send_signal(signal.SIGINT)
+    ended = running.end()
+
+    assert "ok     two (thread)" in ended.out
+    assert "error" not in ended.err
 
 
 @pytest.mark.parametrize("command", ["new", "build", "check", "test", "run", "inspect"])

@@ -9,15 +9,16 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from cuttlebone.authoring.folder import CASES_FOLDER
 from cuttlebone.errors import OperatorError
 from cuttlebone.files.paths import UnusablePath, check_text
+from cuttlebone.files.temporary import is_temporary
 from cuttlebone.job_options import Limits
 from cuttlebone.text.documents import MalformedDocument, decoded, read_json
 from cuttlebone.text.shape_faults import reason_of
 from cuttlebone_abi import U32, U64, Json, json_path
 
 CASE_BYTES_MAX: Final = 16 << 20
-CASES_FOLDER: Final = "cases"
 CONTEXT_TOKENS: Final = 16_384
 """Context of the scripted model, for which every byte of a prompt is a token."""
 
@@ -124,7 +125,8 @@ class Case(BaseModel):
 
 def case_files(folder: Path) -> Sequence[Path]:
     """List the case files of a block's folder, by name; raise OperatorError if there are none."""
-    files = sorted((folder / CASES_FOLDER).glob("*.json"))
+    found = sorted((folder / CASES_FOLDER).glob("*.json"))
+    files = [file for file in found if not is_temporary(file.name)]
     if not files:
         raise OperatorError(
             f"there is no {CASES_FOLDER}/*.json in {folder}; write one (docs/block-cases.md has the "

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cuttlebone.authoring.case import Expectation
+from cuttlebone.authoring.long_lines import marked
 from cuttlebone.text.json_values import json_equal
 from cuttlebone_abi import Envelope, Json
 
@@ -23,18 +24,27 @@ class Outcome:
 
 
 def difference(expect: Expectation, outcome: Outcome) -> list[str]:
-    """Lines of a unified diff from what is expected to what came; none if it is as expected."""
+    """Lines of a unified diff from what is expected to what came; none if it is as expected.
+
+    They have what was compared and nothing else; why a job failed that was to complete follows them.
+    """
     stated = expect.model_dump(mode="json", exclude_unset=True)
     came = outcome.as_json()
     compared = _restricted(stated, came)
     if json_equal(stated, compared):
         return []
-    if "error" in came:
-        compared["error"] = came["error"]  # says why, also where only a result was expected
     lines = difflib.unified_diff(
         _lines(stated), _lines(compared), "expected", "came", lineterm="", n=5
     )
-    return list(lines)
+    return [*marked(list(lines)), *_reason(came, compared)]
+
+
+def _reason(came: dict[str, Json], compared: dict[str, Json]) -> list[str]:
+    match came.get("error"):
+        case {"code": str(code), "message": str(message)} if "error" not in compared:
+            return [f"not compared: it ended as {code}: {message}"]
+        case _:
+            return []
 
 
 def recorded(expect: Expectation | None, outcome: Outcome) -> dict[str, Json]:

@@ -1,14 +1,20 @@
 """The folder of a block: its spec, its sources, the module that they are built to, its cases."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from cuttlebone.errors import OperatorError
+from cuttlebone.files.temporary import is_temporary
 from cuttlebone.specs.spec import Spec, read_spec
 
+CASES_FOLDER: Final = "cases"
+TOOL_FOLDERS: Final = frozenset(
+    {"target", "node_modules", ".zig-cache", "zig-out", ".git", "build", "__pycache__"}
+)
+"""Where toolchains write."""
 _YAML: Final = (".yaml", ".yml")
 
 
@@ -54,7 +60,9 @@ def open_folder(path: Path) -> BlockFolder:
     """Find and read the spec of a block's folder; raise OperatorError."""
     if not path.is_dir():
         raise OperatorError(f"there is no folder {path}")
-    specs = sorted(file for file in path.iterdir() if file.suffix in _YAML)
+    specs = sorted(
+        file for file in path.iterdir() if file.suffix in _YAML and not is_temporary(file.name)
+    )
     named = [file for file in specs if file.stem == path.resolve().name]
     match named or specs:
         case [spec_path]:
@@ -80,4 +88,25 @@ def sources(path: Path, language: Language) -> Sequence[Path]:
             found = list(path.glob("*.zig"))
         case Language.ASSEMBLYSCRIPT:
             found = [*path.glob("assembly/index.ts"), *path.glob("index.ts")]
-    return sorted(found)
+    return [file for file in sorted(found) if not is_temporary(file.name)]
+
+
+def is_stale(folder: BlockFolder) -> bool:
+    """Whether the module is missing, or a file that it may be built from was saved after it."""
+    try:
+        built_ns = folder.module.stat().st_mtime_ns
+    except FileNotFoundError:
+        return True
+    return any(saved_ns > built_ns for saved_ns in _saved_ns(folder.path, folder.module))
+
+
+def _saved_ns(path: Path, module: Path) -> Iterator[int]:
+    """When the files of a folder were saved that may go into its module: not its spec, not its cases."""
+    for file in path.iterdir():
+        if is_temporary(file.name) or file == module or file.suffix in _YAML:
+            continue
+        if file.is_dir():
+            if file.name not in TOOL_FOLDERS | {CASES_FOLDER}:
+                yield from _saved_ns(file, module)
+        elif file.exists():
+            yield file.stat().st_mtime_ns

@@ -7,10 +7,9 @@ from typing import Final
 
 from watchfiles import Change, watch
 
-IGNORED_FOLDERS: Final = frozenset(
-    {"target", "node_modules", ".zig-cache", "zig-out", ".git", "build", "__pycache__"}
-)
-"""Where toolchains write."""
+from cuttlebone.authoring.folder import TOOL_FOLDERS
+from cuttlebone.files.temporary import is_temporary
+
 ANSWER_MS: Final = 300
 
 
@@ -30,10 +29,10 @@ class SourceFilter:
             path.parent == one.parent and path.name.startswith(one.name) for one in self._written
         ):
             return False
-        if path.name.startswith(".") or path.name.endswith("~"):
+        if is_temporary(path.name):
             return False
         inside = path.relative_to(self._folder).parts if path.is_relative_to(self._folder) else ()
-        return not IGNORED_FOLDERS.intersection(inside)
+        return not TOOL_FOLDERS.intersection(inside)
 
 
 def changes(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cuttlebone.authoring.folder import BlockFolder, open_folder
+from cuttlebone.authoring.folder import BlockFolder, is_stale, open_folder
 from cuttlebone.authoring.suite import BOTH_MODES, CaseOutcome, read_suite
 from cuttlebone.authoring.trial import trial_settings
 from cuttlebone.cli.block.build import FolderArgument, built
@@ -62,7 +62,8 @@ def run_cases(
 
     def one_round() -> None:
         with reporting(as_json=as_json):
-            _run_all(open_folder(folder), options, build=build or watch)
+            opened = open_folder(folder)
+            _run_all(opened, options, build=build or (watch and is_stale(opened)))
 
     once_or_watching(one_round, folder, watch=watch, written=_written(folder))
 

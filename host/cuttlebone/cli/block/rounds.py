@@ -12,7 +12,10 @@ from cuttlebone.cli.output import write_note
 
 WatchFlag: TypeAlias = Annotated[
     bool,
-    typer.Option("--watch", help="Build and run again whenever a file is saved, until Ctrl-C."),
+    typer.Option(
+        "--watch",
+        help="Run again whenever a file is saved, built first if it is of the sources; until Ctrl-C.",
+    ),
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cuttlebone.authoring.folder import BlockFolder, open_folder
+from cuttlebone.authoring.folder import BlockFolder, is_stale, open_folder
 from cuttlebone.authoring.solo import SoloEnd, SoloFile, run_file
 from cuttlebone.cli.block.build import built
 from cuttlebone.cli.block.rounds import WatchFlag, once_or_watching
@@ -99,7 +99,7 @@ def _written(folder: Path) -> frozenset[Path]:
 
 def _build_if_source(folder: Path, *, as_json: bool) -> None:
     source = _source(folder)
-    if source is not None:
+    if source is not None and is_stale(source):
         built(source, as_json=as_json)
 
 
