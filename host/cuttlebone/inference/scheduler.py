@@ -150,8 +150,11 @@ class Scheduler:
         self._running[sequence] = _Running(demand, admission.tenancy)
         return Admitted(sequence, admission.tenancy.slot, admission.evicted)
 
-    def plan(self, prefill_tokens_max: int) -> Plan:
-        """Make the next batch, with at most `prefill_tokens_max` prompt tokens in it."""
+    def plan(self, prefill_tokens_max: int, *, prompt_costs_tokens: int = 0) -> Plan:
+        """Make the next batch, with at most `prefill_tokens_max` prompt tokens in it.
+
+        Each prompt in it after the first takes `prompt_costs_tokens` of them for its call.
+        """
         self._prompt_turns.begin_batch()
         ready = [key for key, entry in self._running.items() if entry.prefilled and entry.ready]
         decode = ready[: self._batch_tokens_max - 1]
@@ -160,7 +163,7 @@ class Scheduler:
         if not decode:
             budget = max(budget, 2 * self._chunk_tokens_min - 1)  # some chunk is of that size
         budget = min(budget, self._batch_tokens_max - len(decode))
-        chunks = self._chunks(budget)
+        chunks = self._chunks(budget, prompt_costs_tokens)
         self._owed_tokens = 0 if chunks else min(budget, 2 * self._chunk_tokens_min - 2)
         return Plan(copies, tuple(decode), chunks)
 
@@ -205,7 +208,7 @@ class Scheduler:
                 self.evaluated(key, source.tokens)
         return tuple(copies)
 
-    def _chunks(self, budget: int) -> tuple[Chunk, ...]:
+    def _chunks(self, budget: int, prompt_costs_tokens: int) -> tuple[Chunk, ...]:
         chunks = []
         urgent = self._urgent_slots()
         pending = [
@@ -218,7 +221,7 @@ class Scheduler:
             tokens = self._chunk(len(entry.place.prompt) - entry.place.evaluated, budget)
             if not tokens:
                 break
-            budget -= tokens
+            budget -= tokens + prompt_costs_tokens
             self._prompt_turns.served(entry.demand)
             chunks.append(Chunk(key, entry.place.evaluated, tokens))
         return tuple(chunks)
@@ -228,7 +231,7 @@ class Scheduler:
         if rest <= budget:
             return rest
         tokens = min(budget, rest - self._chunk_tokens_min)
-        return tokens if tokens >= self._chunk_tokens_min else 0
+        return tokens if tokens >= max(self._chunk_tokens_min, 1) else 0
 
     def _urgent_slots(self) -> set[Slot]:
         """The slots of interactive sequences, and those that such a one is waiting for."""

@@ -49,7 +49,7 @@ class Ticker:
         self._limits = limits
         self._meter = meter
         self._clock = clock
-        self._pacer = PrefillPacer()
+        self._pacer = PrefillPacer(prompts_apart=not info.kv_shape.is_pool)
         batch_tokens_max = min(limits.batch_tokens_max, info.batch_tokens_max)
         rules = KvRules.of(
             info,
@@ -75,8 +75,10 @@ class Ticker:
         self._admit()
         self._show()
         if self._scheduler.runnable:
-            plan = self._scheduler.plan(
-                self._pacer.prefill_tokens(self._live.decoding, self._scheduler.prompt_weight)
+            pacer, scheduler = self._pacer, self._scheduler
+            plan = scheduler.plan(
+                pacer.prefill_tokens(self._live.decoding, scheduler.prompt_weight),
+                prompt_costs_tokens=pacer.prompt_costs_tokens,
             )
             for copy in plan.copies:
                 self._copy(copy)
@@ -188,7 +190,7 @@ class Ticker:
         took_s = self._batch_s = self._clock() - begun_s
         decode = sum(self._live[key].sampled is not None for key, _ in runs)
         tokens = sum(len(run.tokens) for _, run in runs)
-        self._pacer.took(decode, tokens - decode, took_s)
+        self._pacer.took(decode, tokens - decode, took_s, prompts=len(runs) - decode)
         self._meter.batch(prefill_tokens=tokens - decode, decode_tokens=decode, took_s=took_s)
         self._live.took(runs, took_s)
         for (key, run), row in zip(runs, rows, strict=True):
