@@ -16,6 +16,7 @@ from cuttlebone.callbacks.courier import Courier
 from cuttlebone.callbacks.message import Signer
 from cuttlebone.callbacks.policy import CallbackPolicy
 from cuttlebone.callbacks.sender import Sender
+from cuttlebone.callbacks.turns import OF_ONE_AT_ONCE_MAX
 from cuttlebone.errors import CallerError, OperatorError, StoreUnavailable
 from cuttlebone.job.delivery import Attempt, Delivery, DeliveryState
 from cuttlebone.job.job import Job, JobFilter, Submission
@@ -24,6 +25,7 @@ from cuttlebone.service.host import Host
 from cuttlebone.store.memory import MemoryState, open_memory_stores
 from cuttlebone.store.memory.outbox import MemoryOutbox
 from cuttlebone.store.outbox import Outbox
+from cuttlebone.store.sqlite import open_sqlite_stores
 from cuttlebone.store.stores import Stores
 from guest_scripts import echo
 from hosts import BOUND_S, ended, scripted_host
@@ -182,11 +184,11 @@ async def odd_look_up(_host: str, _port: int) -> list[IPv4Address | IPv6Address]
 
 
 @contextmanager
-def couriered(stores: Stores, outbox: Outbox, port: int, sender: Sender) -> Iterator[None]:
+def couriered(stores: Stores, outbox: Outbox, *ports: int, sender: Sender) -> Iterator[None]:
     courier = Courier(
         stores.jobs,
         outbox,
-        CallbackPolicy([f"127.0.0.1:{port}"]),
+        CallbackPolicy([f"127.0.0.1:{port}" for port in ports]),
         signer=Signer([]),
         sender=sender,
         delays_s=(),
@@ -202,16 +204,16 @@ def on_full_disk() -> tuple[Stores, FullDisk]:
     return open_memory_stores(kept_max=9, state=state), FullDisk(state)
 
 
-def finished_in(stores: Stores, url: str) -> None:
-    stores.jobs.insert(replace(job("a"), callback_url=url), waiting_max=9).result()
-    finish(stores, "a")
+def finished_in(stores: Stores, url: str, name: str = "a") -> None:
+    stores.jobs.insert(replace(job(name), callback_url=url), waiting_max=99).result()
+    finish(stores, name)
 
 
 def test_an_attempt_that_cannot_be_kept_yet_is_not_made_again() -> None:
     stores, log = on_full_disk()
     with receiving() as receiver:
         finished_in(stores, f"{receiver.url}/")
-        with couriered(stores, log, receiver.port, Sender()):
+        with couriered(stores, log, receiver.port, sender=Sender()):
             assert log.noted.wait(BOUND_S)
         assert len(receiver.received()) == 1
     assert log.of(key("a"))[0].state is DeliveryState.DELIVERED
@@ -220,6 +222,33 @@ def test_an_attempt_that_cannot_be_kept_yet_is_not_made_again() -> None:
 def test_a_fault_of_the_host_fails_one_attempt_and_not_the_courier() -> None:
     stores, log = on_full_disk()
     finished_in(stores, "http://127.0.0.1:9/")
-    with couriered(stores, log, 9, Sender(look_up=odd_look_up)):
+    with couriered(stores, log, 9, sender=Sender(look_up=odd_look_up)):
         assert log.noted.wait(BOUND_S)
     assert "a fault of this host" in log.of(key("a"))[0].attempts[0].reason
+
+
+def test_a_slow_receiver_holds_up_nobody_but_itself(tmp_path: Path) -> None:
+    stores = open_sqlite_stores(tmp_path)
+    released = threading.Event()
+
+    def slow() -> int:
+        assert released.wait(BOUND_S)
+        return 204
+
+    with receiving() as lazy, receiving() as prompt:
+        lazy.plan = [slow] * 40
+        for number in range(40):
+            finished_in(stores, f"{lazy.url}/{number}", f"lazy-{number}")
+        finished_in(stores, f"{prompt.url}/", "prompt")
+        with couriered(stores, stores.outbox, lazy.port, prompt.port, sender=Sender()):
+            prompt.received(1)
+            before = len(lazy.received(OF_ONE_AT_ONCE_MAX))
+            finished_in(stores, f"{prompt.url}/", "later")
+            prompt.received(2)
+            still = len(lazy.received())
+            released.set()
+            paths = [one.path for one in lazy.received(40)]
+
+    stores.close()
+    assert (before, still) == (OF_ONE_AT_ONCE_MAX, OF_ONE_AT_ONCE_MAX)
+    assert sorted(paths) == sorted(f"/{number}" for number in range(40))

@@ -16,8 +16,8 @@ URL = "https://hooks.example.org/a"
 HOUR = timedelta(hours=1)
 
 
-def ended(stores: Stores, name: str) -> Delivery:
-    stores.jobs.insert(replace(job(name), callback_url=URL), waiting_max=100).result()
+def ended(stores: Stores, name: str, url: str = URL) -> Delivery:
+    stores.jobs.insert(replace(job(name), callback_url=url), waiting_max=100).result()
     finish(stores, name)
     (delivery,) = stores.outbox.of(key(name))
     return delivery
@@ -35,7 +35,7 @@ def test_a_job_with_a_callback_has_a_delivery_once_it_has_ended(stores: Stores) 
     (delivery,) = stores.outbox.of(key("a"))
     assert (delivery.key, delivery.topic) == (key("a"), Topic.CALLBACK)
     assert delivery.state is DeliveryState.PENDING
-    assert list(stores.outbox.due(Topic.CALLBACK, now(), limit=9)) == [delivery]
+    assert list(stores.outbox.due(Topic.CALLBACK, now(), each_max=9)) == [delivery]
     assert stores.outbox.pending(Topic.CALLBACK) == 1
 
 
@@ -43,14 +43,14 @@ def test_a_job_without_a_callback_has_none(stores: Stores) -> None:
     stores.jobs.insert(job("a"), waiting_max=9).result()
     finish(stores, "a")
     assert not stores.outbox.of(key("a"))
-    assert not stores.outbox.due(Topic.CALLBACK, now(), limit=9)
+    assert not stores.outbox.due(Topic.CALLBACK, now(), each_max=9)
 
 
 def test_an_attempt_that_failed_is_due_again_only_when_it_is_time(stores: Stores) -> None:
     delivery, later = ended(stores, "a"), now() + HOUR
     stores.outbox.note(delivery, attempt(1, "status 500"), next_attempt_at=later)
-    assert not stores.outbox.due(Topic.CALLBACK, now(), limit=9)
-    (due,) = stores.outbox.due(Topic.CALLBACK, later, limit=9)
+    assert not stores.outbox.due(Topic.CALLBACK, now(), each_max=9)
+    (due,) = stores.outbox.due(Topic.CALLBACK, later, each_max=9)
     assert [one.reason for one in due.attempts] == ["status 500"]
     assert due.next_attempt_at == later
 
@@ -64,7 +64,7 @@ def test_what_arrived_or_was_given_up_is_due_no_more(
     stores.outbox.note(ended(stores, "a"), attempt(1, reason), next_attempt_at=None)
     (kept,) = stores.outbox.of(key("a"))
     assert (kept.state, kept.next_attempt_at, len(kept.attempts)) == (state, None, 1)
-    assert not stores.outbox.due(Topic.CALLBACK, now() + HOUR, limit=9)
+    assert not stores.outbox.due(Topic.CALLBACK, now() + HOUR, each_max=9)
     assert stores.outbox.pending(Topic.CALLBACK) == 0
 
 
@@ -75,12 +75,27 @@ def test_the_longest_due_come_first_and_no_more_than_asked_for(stores: Stores) -
     again_at = now() + timedelta(milliseconds=1)
     stores.outbox.note(first, attempt(1, "busy"), next_attempt_at=again_at)
     later = now() + HOUR
-    assert [one.key.id for one in stores.outbox.due(Topic.CALLBACK, later, limit=9)] == [
+    assert [one.key.id for one in stores.outbox.due(Topic.CALLBACK, later, each_max=9)] == [
         "b",
         "c",
         "a",
     ]
-    assert len(stores.outbox.due(Topic.CALLBACK, later, limit=2)) == 2
+    assert len(stores.outbox.due(Topic.CALLBACK, later, each_max=2)) == 2
+
+
+def test_however_much_one_receiver_has_what_is_due_to_others_is_seen(stores: Stores) -> None:
+    for number in range(5):
+        ended(stores, f"slow-{number}", "https://slow.example.org/a")
+    ended(stores, "other", "https://other.example.org/b?c")
+    ended(stores, "port", "https://slow.example.org:8443/a")
+
+    due = stores.outbox.due(Topic.CALLBACK, now(), each_max=2)
+
+    assert [one.key.id for one in due] == ["slow-0", "slow-1", "other", "port"]
+    assert [one.receiver for one in due[1:3]] == [
+        "https://slow.example.org",
+        "https://other.example.org",
+    ]
 
 
 def test_a_delivery_goes_with_its_job_and_a_late_attempt_adds_nothing(stores: Stores) -> None:
@@ -98,5 +113,5 @@ def test_the_durable_log_survives_a_restart(tmp_path: Path) -> None:
     (kept,) = before.outbox.of(key("a"))
     before.close()
     after = open_sqlite_stores(tmp_path)
-    assert list(after.outbox.due(Topic.CALLBACK, later, limit=9)) == [kept]
+    assert list(after.outbox.due(Topic.CALLBACK, later, each_max=9)) == [kept]
     after.close()

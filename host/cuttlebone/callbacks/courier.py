@@ -4,8 +4,7 @@ import asyncio
 import random
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
@@ -14,6 +13,7 @@ import structlog
 from cuttlebone.callbacks.message import Signer, message_body
 from cuttlebone.callbacks.policy import CallbackPolicy
 from cuttlebone.callbacks.sender import NotDelivered, Sender
+from cuttlebone.callbacks.turns import OF_ONE_AT_ONCE_MAX, next_turns
 from cuttlebone.errors import CallerError, StoreUnavailable
 from cuttlebone.job.delivery import Attempt, Delivery, Topic, state_after
 from cuttlebone.job.job import Job, JobKey, now
@@ -23,8 +23,6 @@ from cuttlebone.store.outbox import Outbox
 ROUND_S: Final = 0.25
 """How often the outbox is looked at."""
 STORE_RETRY_S: Final = 1.0
-AT_ONCE_MAX: Final = 16
-"""Deliveries in one round. They are sent together, so that a slow receiver delays few others."""
 GONE: Final = 410
 """The answer of a receiver that wants no more."""
 JITTER: Final = 0.1
@@ -57,8 +55,13 @@ class Courier:
         sender: Sender,
         delays_s: Sequence[float],
         metrics: HostMetrics,
+        clock: Callable[[], datetime] = now,
+        wall: Callable[[], datetime] = now,
     ) -> None:
-        """`delays_s` are the pauses between attempts; after the last one it is given up."""
+        """`delays_s` are the pauses between attempts; after the last one it is given up.
+
+        `clock` is that of the schedule; `wall` is what receivers compare their own time with.
+        """
         self._jobs = jobs
         self._outbox = outbox
         self._policy = policy
@@ -66,6 +69,9 @@ class Courier:
         self._sender = sender
         self._delays_s = tuple(delays_s)
         self._metrics = metrics
+        self._clock = clock
+        self._wall = wall
+        self._under_way: dict[Delivery, asyncio.Task[None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
         self._started = threading.Event()
@@ -89,28 +95,46 @@ class Courier:
         self._started.set()
         delivering = asyncio.create_task(self._deliver())
         await self._stopping.wait()
-        delivering.cancel()
-        with suppress(asyncio.CancelledError):
-            await delivering
+        tasks = (delivering, *self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _deliver(self) -> None:
         while True:
             try:
-                due = self._outbox.due(Topic.CALLBACK, now(), limit=AT_ONCE_MAX)
-                await asyncio.gather(*(self._attempt(one) for one in due))
+                due = self._outbox.due(Topic.CALLBACK, self._clock(), each_max=OF_ONE_AT_ONCE_MAX)
             except Exception:  # noqa: BLE001  # the last resort of this thread: it looks again
                 _log.exception("callbacks met a fault of the host")
                 await asyncio.sleep(STORE_RETRY_S)
                 continue
-            if not due:
-                await asyncio.sleep(ROUND_S)
+            for delivery in next_turns(due, self._under_way):
+                self._under_way[delivery] = asyncio.create_task(self._see_to(delivery))
+            await self._one_ends_or_round()
+
+    async def _one_ends_or_round(self) -> None:
+        if self._under_way:
+            under_way = self._under_way.values()
+            await asyncio.wait(under_way, timeout=ROUND_S, return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await asyncio.sleep(ROUND_S)
+
+    async def _see_to(self, delivery: Delivery) -> None:
+        """Make one attempt. The delivery has its place until that was noted, or it would be sent twice."""
+        try:
+            await self._attempt(delivery)
+        except Exception:  # noqa: BLE001  # the last resort of a delivery: the others go on
+            _log.exception("a callback met a fault of the host")
+            await asyncio.sleep(STORE_RETRY_S)
+        finally:
+            del self._under_way[delivery]
 
     async def _attempt(self, delivery: Delivery) -> None:
         job = self._jobs.get(delivery.key)
         if job is None or job.callback_url is None:
             return  # forgotten, and its delivery with it
-        began_at, began_s = now(), time.monotonic()
-        status, reason, last = await self._send(delivery, job, job.callback_url, began_at)
+        began_at, began_s = self._clock(), time.monotonic()
+        status, reason, last = await self._send(delivery, job, job.callback_url)
         attempt = Attempt(
             number=len(delivery.attempts) + 1,
             at=began_at,
@@ -129,7 +153,7 @@ class Courier:
             )  # fmt: skip
 
     async def _note(self, delivery: Delivery, attempt: Attempt, again_at: datetime | None) -> None:
-        """Keep an attempt. Until that is done nothing else is sent, or it would be sent twice."""
+        """Keep an attempt, as soon as that can be done."""
         while True:
             try:
                 self._outbox.note(delivery, attempt, next_attempt_at=again_at)
@@ -139,16 +163,14 @@ class Courier:
             else:
                 return
 
-    async def _send(
-        self, delivery: Delivery, job: Job, url: str, at: datetime
-    ) -> tuple[int | None, str, bool]:
+    async def _send(self, delivery: Delivery, job: Job, url: str) -> tuple[int | None, str, bool]:
         """Return the status of the answer, why it does not count, and whether to leave it at that."""
         try:
             body = message_body(job)
             # Again, since the list may be another one than when the job was accepted.
             target = self._policy.target(url)
             status = await self._sender.send(
-                target, self._signer.headers(delivery.id, body, at), body
+                target, self._signer.headers(delivery.id, body, self._wall()), body
             )
         except CallerError as error:
             return None, error.message, True
@@ -166,4 +188,4 @@ class Courier:
             return None
         delay_s = self._delays_s[attempt.number - 1]
         spread_s = random.uniform(0, JITTER) * delay_s  # noqa: S311  # no secret depends on it
-        return now() + timedelta(seconds=delay_s + spread_s)
+        return self._clock() + timedelta(seconds=delay_s + spread_s)

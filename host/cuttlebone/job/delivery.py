@@ -49,6 +49,8 @@ class Delivery:
     created_at: datetime
     next_attempt_at: datetime | None
     """While it is pending."""
+    receiver: str
+    """Whom it goes to; what fails or is slow there is no matter of others."""
     attempts: tuple[Attempt, ...] = ()
 
 

@@ -19,8 +19,11 @@ class Outbox(Protocol):
     def of(self, key: JobKey) -> Sequence[Delivery]:
         """The deliveries of a job, in the order of their topics."""
 
-    def due(self, topic: Topic, moment: datetime, *, limit: int) -> Sequence[Delivery]:
-        """Pending deliveries of a topic to be tried by `moment`, the longest due first."""
+    def due(self, topic: Topic, moment: datetime, *, each_max: int) -> Sequence[Delivery]:
+        """Pending deliveries of a topic to be tried by `moment`, the longest due first.
+
+        At most `each_max` of one receiver, so that however many one has, those of the others are seen.
+        """
 
     def note(
         self, delivery: Delivery, attempt: Attempt, *, next_attempt_at: datetime | None

@@ -83,7 +83,7 @@ def test_deliveries_are_in_the_outbox(stores: Stores) -> None:
     assert (delivered.topic, delivered.state) == (Topic.CALLBACK, DeliveryState.DELIVERED)
     assert [(one.number, one.status) for one in delivered.attempts] == [(1, 500), (2, 204)]
     assert stores.outbox.of(key("cancelled"))[0].state is DeliveryState.ABANDONED
-    (due,) = stores.outbox.due(Topic.CALLBACK, START + timedelta(days=2), limit=9)
+    (due,) = stores.outbox.due(Topic.CALLBACK, START + timedelta(days=2), each_max=9)
     assert (due.key, due.attempts[0].reason) == (key("failed"), "no answer")
     assert stores.outbox.pending(Topic.CALLBACK) == 1
 

@@ -16,7 +16,7 @@ from cuttlebone.store.jobs import POSITION_MAX
 from cuttlebone.store.leases import lease_end, may_take
 from cuttlebone.store.memory.insertion import insert
 from cuttlebone.store.memory.state import QUEUED, KeptJob, MemoryState, queued_again
-from cuttlebone.store.outbox import topics_of
+from cuttlebone.store.outbox import receiver_of, topics_of
 from cuttlebone_abi import Envelope, JobStatus, Json, dump_json
 
 
@@ -145,7 +145,13 @@ class MemoryJobs:
         self._state.log(kept, EventKind.RESULT, dump_json(envelope))
         for topic in topics_of(ended.callback_url):
             kept.deliveries[topic] = Delivery(
-                uuid.uuid4().hex, ended.key, topic, DeliveryState.PENDING, moment, moment
+                id=uuid.uuid4().hex,
+                key=ended.key,
+                topic=topic,
+                state=DeliveryState.PENDING,
+                created_at=moment,
+                next_attempt_at=moment,
+                receiver=receiver_of(ended.callback_url),
             )
             self._state.pending[topic, ended.key] = None
 

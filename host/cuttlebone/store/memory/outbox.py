@@ -1,5 +1,6 @@
 """The outbox of the stores in memory."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -21,11 +22,16 @@ class MemoryOutbox:
             kept = self._state.kept.get(key)
             return () if kept is None else [kept.deliveries[one] for one in sorted(kept.deliveries)]
 
-    def due(self, topic: Topic, moment: datetime, *, limit: int) -> Sequence[Delivery]:
-        """Pending deliveries of a topic to be tried by `moment`, the longest due first."""
+    def due(self, topic: Topic, moment: datetime, *, each_max: int) -> Sequence[Delivery]:
+        """Pending deliveries of a topic to be tried by `moment`, at most `each_max` of one receiver."""
         times = [(one.next_attempt_at, one) for one in self._pending(topic)]
         due = [(at, one) for at, one in times if at is not None and at <= moment]
-        return [one for _, one in sorted(due, key=lambda pair: pair[0])[:limit]]
+        found, seen = [], Counter[str]()
+        for _, one in sorted(due, key=lambda pair: pair[0]):
+            seen[one.receiver] += 1
+            if seen[one.receiver] <= each_max:
+                found.append(one)
+        return found
 
     def note(
         self, delivery: Delivery, attempt: Attempt, *, next_attempt_at: datetime | None

@@ -14,9 +14,25 @@ from cuttlebone.store.sqlite.writer import Transaction
 _SELECT: Final = """
 select outbox.*, jobs.tenant, jobs.id as job_id from outbox join jobs on jobs.number = outbox.job
 """
+# The receivers that wait, found by one step in an index for each, and of each those that are due: it must
+# not look at all that one receiver has.
 _DUE: Final = f"""
-{_SELECT} where topic = ? and state = 'pending' and next_us <= ? order by next_us limit ?
-"""
+with recursive receivers (receiver) as (
+    select min(receiver) from outbox where topic = :topic and state = 'pending'
+    union all
+    select (
+        select min(receiver) from outbox
+        where topic = :topic and state = 'pending' and receiver > receivers.receiver
+    ) from receivers where receiver is not null
+)
+{_SELECT} where outbox.number in (
+    select one.number from receivers join outbox as one on one.number in (
+        select number from outbox
+        where topic = :topic and state = 'pending' and receiver = receivers.receiver
+        and next_us <= :moment_us order by next_us, number limit :each_max
+    )
+) order by next_us, outbox.number
+"""  # noqa: S608  # a statement of our own
 _OF: Final = f"{_SELECT} where jobs.tenant = ? and jobs.id = ? order by topic"
 _NOTE: Final = """
 update outbox set state = ?, next_us = ? where id = ? and state = 'pending' returning number
@@ -37,9 +53,10 @@ class SqliteOutbox:
         """The deliveries of a job, in the order of their topics."""
         return self._found(_OF, key)
 
-    def due(self, topic: Topic, moment: datetime, *, limit: int) -> Sequence[Delivery]:
-        """Pending deliveries of a topic to be tried by `moment`, the longest due first."""
-        return self._found(_DUE, (topic, microseconds(moment), limit))
+    def due(self, topic: Topic, moment: datetime, *, each_max: int) -> Sequence[Delivery]:
+        """Pending deliveries of a topic to be tried by `moment`, at most `each_max` of one receiver."""
+        bounds = {"topic": topic, "moment_us": microseconds(moment), "each_max": each_max}
+        return self._found(_DUE, bounds)
 
     def note(
         self, delivery: Delivery, attempt: Attempt, *, next_attempt_at: datetime | None
@@ -57,7 +74,7 @@ class SqliteOutbox:
             ).fetchone()
         return int(found)
 
-    def _found(self, query: str, values: tuple[object, ...]) -> list[Delivery]:
+    def _found(self, query: str, values: tuple[object, ...] | dict[str, object]) -> list[Delivery]:
         with self._database.reader() as reader:
             return [_delivery(reader, row) for row in reader.execute(query, values).fetchall()]
 
@@ -95,6 +112,7 @@ def _delivery(reader: sqlite3.Connection, row: sqlite3.Row) -> Delivery:
         state=DeliveryState(row["state"]),
         created_at=moment_of(row["created_us"]),
         next_attempt_at=moment_of(row["next_us"]),
+        receiver=row["receiver"],
         attempts=tuple(
             Attempt(
                 one["number"],
