@@ -50,6 +50,10 @@ class Modules(Protocol):
     def layers(self) -> Mapping[Layer, str | None]:
         """Each layer around a guest: None where it holds, else why it does not."""
 
+    @property
+    def cache_damaged(self) -> int:
+        """How many compiled modules on disk were found damaged."""
+
 
 @contextmanager
 def open_host(settings: Settings, *, spec_files: Sequence[Path] | None = None) -> Iterator[Host]:
@@ -141,7 +145,7 @@ def _running(
         HostStatus(endpoints, metrics, layers, stores.trouble),
         settings,
     )
-    watch_figures(metrics, stores, endpoints)
+    watch_figures(metrics, stores, endpoints, cache_damaged=lambda: modules.cache_damaged)
     housekeeper = Housekeeper(stores.jobs, ending, ttl_s=settings.jobs_kept_s)
     with ExitStack() as stack:
         catalog.refresh()

@@ -34,6 +34,10 @@ class SlowCompiler:
     def layers(self) -> Mapping[Layer, str | None]:
         return self._scripted.layers
 
+    @property
+    def cache_damaged(self) -> int:
+        return self._scripted.cache_damaged
+
     def admit(self, wasm: bytes) -> Block:
         if wasm.startswith(b" "):
             self.compiling.release()

@@ -9,6 +9,7 @@ from cli.blocks import write_specs
 from cuttlebone.access import TokenFile, TokenScope
 from cuttlebone.callbacks.message import own_secrets
 from cuttlebone.diagnosis import Condition, Diagnosis, diagnose
+from cuttlebone.sandbox.cache import ArtefactCache
 from cuttlebone.settings import Isolation, Settings
 from cuttlebone.store.sqlite import open_sqlite_stores
 
@@ -105,6 +106,16 @@ def test_a_folder_that_cannot_be_made_is_shown(specs: Path, tmp_path: Path) -> N
     (tmp_path / "file").touch()
     found = to_mend(settings_in(tmp_path, specs, state=tmp_path / "file" / "state"))
     assert (found[0].area, found[0].what) == ("state folder", f"{tmp_path}/file cannot be written")
+
+
+def test_a_compiled_module_that_is_damaged_is_shown(specs: Path, tmp_path: Path) -> None:
+    settings = settings_in(tmp_path, specs)
+    ArtefactCache(tmp_path / "cache" / "modules").put("a", b"code")
+    (tmp_path / "cache" / "modules" / "b.cwasm").mkdir()
+    (found,) = [one for one in diagnose(settings) if "b.cwasm" in one.what]
+
+    assert (found.area, found.condition) == ("cache folder", Condition.NOTE)
+    assert "compiles them again" in found.advice
 
 
 def test_a_store_is_counted_and_one_that_is_none_is_shown(specs: Path, tmp_path: Path) -> None:

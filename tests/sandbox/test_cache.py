@@ -1,14 +1,16 @@
 """Compiled modules on disk: found again when authentic, ignored otherwise."""
 
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import structlog
 import wasmtime
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.sandbox import GuestLimits, Sandbox
-from cuttlebone.sandbox.cache import ArtefactCache
+from cuttlebone.sandbox.cache import ArtefactCache, damaged_in
 from sandbox.wat import block
 
 
@@ -44,6 +46,55 @@ def test_a_cut_file_is_absent(tmp_path: Path, content: bytes) -> None:
     cache = ArtefactCache(tmp_path / "cache")
     (tmp_path / "cache" / "a.cwasm").write_bytes(content)
     assert cache.get("a") is None
+
+
+def folder_in_its_place(path: Path) -> None:
+    path.unlink()
+    (path / "deeper").mkdir(parents=True)
+
+
+def flip(path: Path) -> None:
+    stored = bytearray(path.read_bytes())
+    stored[-1] ^= 1
+    path.write_bytes(stored)
+
+
+@pytest.mark.parametrize("damage", [flip, folder_in_its_place])
+def test_what_is_damaged_is_said_once_counted_and_mended(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    cache, path = ArtefactCache(tmp_path / "cache"), tmp_path / "cache" / "a.cwasm"
+    cache.put("a", b"code")
+    damage(path)
+
+    assert list(damaged_in(tmp_path / "cache")) == [path]
+    with structlog.testing.capture_logs() as logs:
+        assert (cache.get("a"), cache.get("a")) == (None, None)
+    cache.put("a", b"code")
+
+    assert [(one["log_level"], one["file"]) for one in logs] == [("warning", str(path))]
+    assert cache.damaged == 1
+    assert cache.get("a") == b"code"
+    assert not damaged_in(tmp_path / "cache")
+
+
+def test_to_look_for_damage_changes_nothing(tmp_path: Path) -> None:
+    assert not damaged_in(tmp_path / "none")
+    cache = ArtefactCache(tmp_path / "cache")
+    cache.put("a", b"code")
+    (tmp_path / "cache" / "b.cwasm").mkdir()
+    before = sorted((tmp_path / "cache").iterdir())
+
+    assert [one.name for one in damaged_in(tmp_path / "cache")] == ["b.cwasm"]
+    assert sorted((tmp_path / "cache").iterdir()) == before
+
+
+def test_a_folder_among_the_oldest_makes_room_as_well(tmp_path: Path) -> None:
+    cache = ArtefactCache(tmp_path / "cache", bytes_max=1)
+    (tmp_path / "cache" / "b.cwasm").mkdir()
+    cache.put("a", b"code")
+
+    assert [one.name for one in (tmp_path / "cache").iterdir()] == ["key"]
 
 
 def test_an_artefact_under_another_name_is_absent(tmp_path: Path) -> None:

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from cuttlebone.diagnosis.diagnosis import Diagnosis, fine, mend
+from cuttlebone.diagnosis.diagnosis import Diagnosis, fine, mend, note
 from cuttlebone.errors import OperatorError
+from cuttlebone.sandbox import damaged_in
 from cuttlebone.store.sqlite.inspection import inspect_store
 
 DISK_BYTES_MIN: Final = 1 << 30
 """Less free space than this is worth a word: a full disk ends the accepting of jobs."""
+
+_NAMED_MAX: Final = 3
 
 
 def folder(area: str, wanted: Path) -> Iterator[Diagnosis]:
@@ -29,6 +32,21 @@ def folder(area: str, wanted: Path) -> Iterator[Diagnosis]:
     if free < DISK_BYTES_MIN:
         left = f"{free >> 20} MiB of disk are left for {wanted}"
         yield mend(area, left, "make room; while the disk is full no job is accepted")
+
+
+def module_cache(wanted: Path) -> Iterator[Diagnosis]:
+    """Whether each compiled module that is kept is as a host wrote it."""
+    area = "cache folder"
+    try:
+        damaged = damaged_in(wanted)
+    except OSError as error:
+        yield mend(area, f"{wanted} cannot be read: {error.strerror}", f"delete {wanted}")
+        return
+    if damaged:
+        named = ", ".join(one.name for one in damaged[:_NAMED_MAX])
+        more = f" and {len(damaged) - _NAMED_MAX} more" if len(damaged) > _NAMED_MAX else ""
+        what = f"compiled modules in {wanted} are damaged: {named}{more}"
+        yield note(area, what, "look after the disk; the host compiles them again")
 
 
 def job_store(state: Path) -> Iterator[Diagnosis]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from cuttlebone.diagnosis.callers import access, callbacks, connections
 from cuttlebone.diagnosis.diagnosis import Diagnosis, fine, note
-from cuttlebone.diagnosis.folders import folder, job_store
+from cuttlebone.diagnosis.folders import folder, job_store, module_cache
 from cuttlebone.diagnosis.work import guests, models, specs
 from cuttlebone.sandbox import Sandbox
 from cuttlebone.settings import Isolation, Settings
@@ -24,6 +24,7 @@ def diagnose(settings: Settings) -> Iterator[Diagnosis]:
         yield from specs(settings, sandbox)
     yield from models(settings)
     yield from folder("cache folder", settings.cache_folder)
+    yield from module_cache(settings.cache_folder / "modules")
     if settings.state is None:
         yield note("state folder", "none: jobs end with the host", "give --state DIR")
     else:

@@ -2,6 +2,7 @@
 
 from cuttlebone.locked_process.lockdown import Layer
 from cuttlebone.sandbox.block import Block
+from cuttlebone.sandbox.cache import damaged_in
 from cuttlebone.sandbox.compiler import CompileLimits
 from cuttlebone.sandbox.guest import Guest, GuestAccounting, GuestLimits
 from cuttlebone.sandbox.sandbox import Sandbox
@@ -14,4 +15,5 @@ __all__ = [
     "GuestLimits",
     "Layer",
     "Sandbox",
+    "damaged_in",
 ]

@@ -66,8 +66,8 @@ class Sandbox:
         if self._isolated:
             self._demand(isolation)
         self._probe_s_max = probe_s_max
-        store = None if cache is None else ArtefactCache(cache)
-        self._compiler = Compiler(store, self._fork_server, compile_limits or CompileLimits())
+        self._cache = None if cache is None else ArtefactCache(cache)
+        self._compiler = Compiler(self._cache, self._fork_server, compile_limits or CompileLimits())
         self._lock = threading.Lock()
         self._blocks: OrderedDict[str, Block] = OrderedDict()
 
@@ -77,6 +77,11 @@ class Sandbox:
         if self._fork_server is None or not self._isolated:
             return dict.fromkeys(Layer, "guests run in threads")
         return self._fork_server.layers()
+
+    @property
+    def cache_damaged(self) -> int:
+        """How many compiled modules on disk were found damaged, and compiled again."""
+        return 0 if self._cache is None else self._cache.damaged
 
     def admit(self, wasm: bytes) -> Block:
         """Check, compile and probe a module; raise BlockRefused that names every fault.

@@ -40,8 +40,20 @@ _NOW: Final[Sequence[tuple[str, str, Callable[[Figures], float]]]] = (
 )
 
 
-def watch_figures(metrics: HostMetrics, stores: Stores, endpoints: EndpointDirectory) -> None:
+def watch_figures(
+    metrics: HostMetrics,
+    stores: Stores,
+    endpoints: EndpointDirectory,
+    *,
+    cache_damaged: Callable[[], int],
+) -> None:
     """Let `metrics` show them."""
+    metrics.total(
+        "cache_entries_damaged",
+        "Entries of a cache on disk that were found damaged, and made again.",
+        "cache",
+        lambda: [("modules", float(cache_damaged()))],
+    )
     metrics.gauge("jobs", "Jobs that are kept.", "status", partial(_jobs, stores.jobs))
     metrics.gauge(
         "callbacks",

@@ -106,6 +106,11 @@ class ScriptedSandbox:
         """A script is part of the host."""
         return dict.fromkeys(Layer, "guests are scripts")
 
+    @property
+    def cache_damaged(self) -> int:
+        """Nothing is compiled, and nothing kept."""
+        return 0
+
     def admit(self, wasm: bytes) -> Block:
         """Admit the name of a known script."""
         name = wasm.decode(errors="replace").strip()
