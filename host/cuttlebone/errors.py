@@ -177,6 +177,7 @@ class ProblemCode(StrEnum):
     HEAD_TOO_LARGE = "head_too_large"
     BODY_TIMEOUT = "body_timeout"
     TOO_MANY_CONNECTIONS = "too_many_connections"
+    HOST_BUSY = "host_busy"
     FORBIDDEN_HOST = "forbidden_host"
     FORBIDDEN_ORIGIN = "forbidden_origin"
     STOPPING = "stopping"

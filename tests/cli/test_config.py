@@ -43,6 +43,7 @@ EXAMPLES = {
     "jobs_kept_max": Example(("--jobs-kept-max", "5"), 5),
     "jobs_kept_s": Example(("--jobs-kept-s", "5"), 5),
     "attempts_max": Example(("--attempts-max", "5"), 5),
+    "journals_open_max": Example(("--journals-open-max", "5"), 5),
     "journal_bytes_max": Example(("--journal-bytes-max", "5"), 5),
     "callback_hosts": Example(("--callback-host", "a.org:81"), ["a.org:81"]),
     "callback_secret_file": Example(("--callback-secret-file", "/f"), "/f"),

@@ -7,7 +7,8 @@ import pytest
 from client.scripted import ScriptedHost, refusal
 from cuttlebone.api.openapi_examples import read_examples
 from cuttlebone.client import Client, NoHost, Refused, SubmitOptions, Unreachable
-from cuttlebone.client.exchange import ANSWER_BYTES_MAX, PAUSES_S
+from cuttlebone.client.api_calls import ANSWER_BYTES_MAX
+from cuttlebone.client.exchange import PAUSES_S
 from cuttlebone.client.resumption import FAILURES_MAX
 from cuttlebone_abi import Completed, JobStatus
 
@@ -287,3 +288,8 @@ def test_an_answer_has_a_greatest_size(client: Client, host: ScriptedHost) -> No
     host.will_send("x" * (ANSWER_BYTES_MAX + 1))
     with pytest.raises(Unreachable, match=f"more than {ANSWER_BYTES_MAX} bytes"):
         client.job("a1")
+
+
+def test_a_journal_may_be_larger_than_any_other_answer(client: Client, host: ScriptedHost) -> None:
+    host.will_send("x" * (ANSWER_BYTES_MAX + 1), "application/json")
+    assert len(client.journal("a1")) == ANSWER_BYTES_MAX + 1

@@ -12,7 +12,7 @@ from cuttlebone.job.recorded_job import RecordedJob, read_recorded_job
 from cuttlebone.job_options import Recording
 from cuttlebone.specs.io_schemas import IoSchemas
 from cuttlebone.testing import Commands, Script, ScriptedGuest, ScriptedModel
-from cuttlebone_abi import Json, Signature, dump_json
+from cuttlebone_abi import Json, Signature
 from hosts import ended, scripted_host, serving
 
 MORE = "model: small\ncapabilities: {read: [./texts]}"
@@ -55,7 +55,7 @@ def record(
     ) as host:
         job = host.jobs.submit(Submission("block", {"n": 2**70}, record=recording))
         ended(host, job)
-        return read_recorded_job(dump_json(host.jobs.journal(job.key)), "the document")
+        return read_recorded_job(b"".join(host.jobs.journal(job.key)), "the document")
 
 
 def again(

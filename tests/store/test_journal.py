@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from cuttlebone.store.journal import JOURNAL_BYTES_READ_MAX
 from cuttlebone.store.stores import Stores
 from store.stores import ENTRY, PART, claimed, finish, insert, key
 
@@ -69,3 +70,42 @@ def test_parts_are_there_for_the_next_attempt_and_not_after_the_end(stores: Stor
 
     assert before == [PART]
     assert list(stores.journal.parts(key("a"))) == []
+
+
+def test_a_journal_is_read_in_bounded_parts(stores: Stores) -> None:
+    insert(stores, "a")
+    running = claimed(stores)
+    large = b"x" * (JOURNAL_BYTES_READ_MAX // 3)
+    entries = [replace(ENTRY, step=step, event=large) for step in range(1, 9)]
+    for entry in entries:
+        stores.journal.record(running.fence, entry)
+
+    pages, after = [], 0
+    while page := stores.journal.read(key("a"), after=after):
+        pages.append([entry.step for entry in page])
+        after = page[-1].step
+
+    assert pages == [[1, 2, 3], [4, 5, 6], [7, 8]]
+    assert list(stores.journal.read(key("a"), after=7)) == entries[7:]
+
+
+def test_an_entry_that_is_larger_than_a_part_is_one_by_itself(stores: Stores) -> None:
+    insert(stores, "a")
+    running = claimed(stores)
+    for step in (1, 2):
+        entry = replace(ENTRY, step=step, event=b"x" * (2 * JOURNAL_BYTES_READ_MAX))
+        stores.journal.record(running.fence, entry)
+
+    assert [entry.step for entry in stores.journal.read(key("a"), after=0)] == [1]
+
+
+def test_the_last_step_is_known_without_reading_the_journal(stores: Stores) -> None:
+    insert(stores, "a")
+    before = stores.journal.last_step(key("a"))
+    running = claimed(stores)
+    for step in (1, 2):
+        stores.journal.record(running.fence, replace(ENTRY, step=step))
+
+    assert (before, stores.journal.last_step(key("a"))) == (0, 2)
+    assert stores.journal.last_step(key("nobody")) == 0
+    assert not stores.journal.read(key("nobody"), after=0)

@@ -15,6 +15,7 @@ from cuttlebone.api.error_middleware import ErrorMiddleware
 from cuttlebone.api.event_routes import router as event_routes
 from cuttlebone.api.health_routes import router as health_routes
 from cuttlebone.api.job_routes import router as job_routes
+from cuttlebone.api.journal_slots import JournalSlots
 from cuttlebone.api.metrics_middleware import MetricsMiddleware
 from cuttlebone.api.openapi import openapi_document
 from cuttlebone.api.operation_routes import router as operation_routes
@@ -97,6 +98,7 @@ def _state(host: Host, authenticator: Authenticator, limits: ConnectionLimits) -
         subscribers=Subscribers(),
         batcher=SubmissionBatcher(host.jobs, quotas),
         compile_threads=CapacityLimiter(limits.compile_threads),
+        journal_slots=JournalSlots(host.settings.journals_open_max),
     )
 
 

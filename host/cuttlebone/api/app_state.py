@@ -7,6 +7,7 @@ from fastapi import FastAPI
 
 from cuttlebone.access import Authenticator, Quotas
 from cuttlebone.api.connection_limits import ConnectionLimits
+from cuttlebone.api.journal_slots import JournalSlots
 from cuttlebone.api.submission_batcher import SubmissionBatcher
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.service.host import Host
@@ -23,6 +24,7 @@ class AppState:
     subscribers: Subscribers
     batcher: SubmissionBatcher
     compile_threads: CapacityLimiter
+    journal_slots: JournalSlots
 
 
 def keep_state(app: FastAPI, state: AppState) -> None:

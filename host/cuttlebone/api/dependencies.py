@@ -118,6 +118,15 @@ def _job(job_id: JobId, jobs: Jobs, tenant: SeenTenant) -> Job:
 ExistingJob: TypeAlias = Annotated[Job, Depends(_job)]
 
 
+async def _journal_slot(request: Request, tenant: SeenTenant) -> AsyncIterator[None]:
+    # Ends with the response, as what `_subscription` gives.
+    with state_of(request.app).journal_slots.taken(tenant):
+        yield
+
+
+JournalSlot: TypeAlias = Annotated[None, Depends(_journal_slot)]
+
+
 async def _subscription(
     job: ExistingJob,
     jobs: Jobs,

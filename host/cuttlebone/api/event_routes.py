@@ -85,4 +85,5 @@ def show_event(
     number: Annotated[int, Path(ge=1, le=EVENT_NUMBER_MAX, description="Of the event.")],
 ) -> StreamingResponse:
     """Answer with an event as it is kept, however large it is."""
-    return PiecewiseJson(event_document(jobs.event(job.key, number)))
+    document = event_document(jobs.event(job.key, number))
+    return PiecewiseJson(iter((document,)), length_bytes=len(document))

@@ -13,13 +13,20 @@ from cuttlebone.api.dependencies import (
     CurrentCaller,
     ExistingJob,
     Jobs,
+    JournalSlot,
     SeenTenant,
     allowed,
 )
 from cuttlebone.api.long_poll import until_final
 from cuttlebone.api.openapi import answer, nothing, problems
 from cuttlebone.api.openapi_examples import read_examples
-from cuttlebone.api.resource_views import ExactJson, job_answer, job_path, job_summary
+from cuttlebone.api.resource_views import (
+    ExactJson,
+    PiecewiseJson,
+    job_answer,
+    job_path,
+    job_summary,
+)
 from cuttlebone.api.submission_body import LABEL_KEY, LABEL_VALUE_CHARS_MAX
 from cuttlebone.errors import RETRY_SOON_S, CallerError, ProblemCode
 from cuttlebone.http_types import JobPage, JobResource
@@ -196,9 +203,9 @@ def show_result(job: ExistingJob) -> Response:
     dependencies=[allowed(TokenScope.READ)],
     responses={
         200: answer("The steps so far.", read_examples("journal")),
-        **problems(ProblemCode.UNKNOWN_JOB),
+        **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.HOST_BUSY),
     },
 )
-def show_journal(job: ExistingJob, jobs: Jobs) -> Response:
+def show_journal(job: ExistingJob, jobs: Jobs, _slot: JournalSlot) -> Response:
     """Show what the block was told, whole or as digests: what a replay needs."""
-    return ExactJson(jobs.journal(job.key))
+    return PiecewiseJson(jobs.journal(job.key))

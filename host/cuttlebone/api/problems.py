@@ -71,6 +71,7 @@ KINDS: Final[Mapping[ProblemCode, ProblemKind]] = MappingProxyType(
         ProblemCode.SPEC_UNUSABLE: ProblemKind(503, "The spec cannot be served"),
         ProblemCode.MISCONFIGURED: ProblemKind(503, "The host is set up wrongly"),
         ProblemCode.TOO_MANY_CONNECTIONS: ProblemKind(503, "Too many connections are open"),
+        ProblemCode.HOST_BUSY: ProblemKind(503, "The host does as much of this as it can"),
         ProblemCode.STOPPING: ProblemKind(503, "The host is stopping"),
         ProblemCode.STORE_UNAVAILABLE: ProblemKind(507, "The host cannot keep anything now"),
     }

@@ -2,14 +2,15 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
+from starlette.concurrency import iterate_in_threadpool
 
-from cuttlebone.api.event_frames import pieces
+from cuttlebone.api.event_frames import PIECE_BYTES_MAX, pieces
 from cuttlebone.errors import RETRY_SOON_S
 from cuttlebone.http_types import (
     AccountingResource,
@@ -70,17 +71,28 @@ class PiecewiseJson(StreamingResponse):
 
     media_type = "application/json"
 
-    def __init__(self, document: bytes) -> None:
-        super().__init__(
-            _with_turns(document),
-            headers={"Cache-Control": "no-store", "Content-Length": str(len(document))},
-        )
+    def __init__(self, parts: Iterator[bytes], *, length_bytes: int | None = None) -> None:
+        """`parts` are made in threads; `length_bytes` is what they have together, if that is known."""
+        length = {} if length_bytes is None else {"Content-Length": str(length_bytes)}
+        super().__init__(_with_turns(parts), headers={"Cache-Control": "no-store", **length})
 
 
-async def _with_turns(document: bytes) -> AsyncIterator[memoryview]:
-    for piece in pieces(document):
-        yield piece
-        await asyncio.sleep(0)
+async def _with_turns(parts: Iterator[bytes]) -> AsyncIterator[memoryview]:
+    async for part in iterate_in_threadpool(_grouped(parts)):
+        for piece in pieces(part):
+            yield piece
+            await asyncio.sleep(0)
+
+
+def _grouped(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """Put small parts together: each one that is asked for takes a thread."""
+    group = bytearray()
+    for part in parts:
+        group += part
+        if len(group) >= PIECE_BYTES_MAX:
+            yield bytes(group)
+            group.clear()
+    yield bytes(group)
 
 
 def event_document(event: JobEvent) -> bytes:

@@ -29,6 +29,11 @@ Answer = TypeVar("Answer", bound=BaseModel)
 WAIT_S_MAX: Final = 60
 """The longest that the host lets one request wait for the end of a job."""
 
+ANSWER_BYTES_MAX: Final = 64 << 20
+
+JOURNAL_BYTES_MAX: Final = 256 << 20
+"""A journal keeps 64 MiB by itself, and as strings within JSON these may take twice as much."""
+
 COMPILE_S_MAX: Final = 60
 """The longest that the host takes to compile a block."""
 
@@ -52,6 +57,8 @@ class Call(Generic[T]):
     headers: Mapping[str, str] = field(default_factory=dict)
     waits_s: float = 0
     """How long the host may take before it answers, beyond the usual."""
+    bytes_max: int = ANSWER_BYTES_MAX
+    """What its answer may have."""
     repeatable: bool = True
     """Whether asking twice is as good as asking once."""
 
@@ -147,7 +154,7 @@ def deliveries(job_id: str) -> Call[DeliveryList]:
 
 def journal(job_id: str) -> Call[bytes]:
     """Ask for the recorded steps of a job, as one document."""
-    return Call("GET", job_path(job_id, "/journal"), bytes)
+    return Call("GET", job_path(job_id, "/journal"), bytes, bytes_max=JOURNAL_BYTES_MAX)
 
 
 def specs() -> Call[SpecList]:

@@ -9,7 +9,7 @@ import httpx
 from httpx_sse import EventSource, SSEError
 
 from cuttlebone.client import api_calls
-from cuttlebone.client.api_calls import WAIT_S_MAX, Call
+from cuttlebone.client.api_calls import ANSWER_BYTES_MAX, WAIT_S_MAX, Call
 from cuttlebone.client.exchange import BROKEN, TIMEOUT_S, Exchange, trouble_of
 from cuttlebone.client.host_address import address_of
 from cuttlebone.client.refusal import NoHost, Refused, Unreachable
@@ -224,7 +224,7 @@ class AsyncClient:
                     self._exchange.request(self._http, call), stream=True
                 )
                 try:
-                    body = await self._body(response)
+                    body = await self._body(response, call.bytes_max)
                 finally:
                     await response.aclose()
                 return self._exchange.value(call, response, body)
@@ -234,8 +234,8 @@ class AsyncClient:
                 await self._pause(pause_s)
         raise AssertionError("the last attempt returns or raises")
 
-    async def _body(self, response: httpx.Response) -> bytes:
+    async def _body(self, response: httpx.Response, bytes_max: int = ANSWER_BYTES_MAX) -> bytes:
         body = bytearray()
         async for part in response.aiter_bytes():
-            self._exchange.added(body, part)
+            self._exchange.added(body, part, bytes_max)
         return bytes(body)

@@ -16,7 +16,6 @@ T = TypeVar("T")
 TIMEOUT_S: Final = 30.0
 QUIET_S_MAX: Final = 45.0
 """Silence after which a stream counts as broken; the host sends something every 15 seconds."""
-ANSWER_BYTES_MAX: Final = 64 << 20
 EVENT_BYTES_MAX: Final = 64 << 20
 PAUSES_S: Final = (0.2, 1.0)
 """Before a call is repeated whose connection broke, if that does no harm."""
@@ -83,11 +82,11 @@ class Exchange:
         if "content-encoding" in response.headers:
             raise self.no_host("a stream is compressed, which was not asked for")
 
-    def added(self, body: bytearray, part: bytes) -> None:
+    def added(self, body: bytearray, part: bytes, bytes_max: int) -> None:
         """Add a part of an answer; raise NoHost if it has become too large."""
         body += part
-        if len(body) > ANSWER_BYTES_MAX:
-            raise self.no_host(f"an answer has more than {ANSWER_BYTES_MAX} bytes")
+        if len(body) > bytes_max:
+            raise self.no_host(f"an answer has more than {bytes_max} bytes")
 
     def unreachable(self, error: httpx.RequestError) -> Unreachable:
         """Say that there was no answer."""

@@ -8,7 +8,7 @@ import httpx
 from httpx_sse import EventSource, SSEError
 
 from cuttlebone.client import api_calls
-from cuttlebone.client.api_calls import WAIT_S_MAX, Call
+from cuttlebone.client.api_calls import ANSWER_BYTES_MAX, WAIT_S_MAX, Call
 from cuttlebone.client.exchange import BROKEN, TIMEOUT_S, Exchange, trouble_of
 from cuttlebone.client.host_address import address_of
 from cuttlebone.client.refusal import NoHost, Refused, Unreachable
@@ -216,7 +216,7 @@ class Client:
             try:
                 response = self._http.send(self._exchange.request(self._http, call), stream=True)
                 try:
-                    body = self._body(response)
+                    body = self._body(response, call.bytes_max)
                 finally:
                     response.close()
                 return self._exchange.value(call, response, body)
@@ -226,8 +226,8 @@ class Client:
                 self._pause(pause_s)
         raise AssertionError("the last attempt returns or raises")
 
-    def _body(self, response: httpx.Response) -> bytes:
+    def _body(self, response: httpx.Response, bytes_max: int = ANSWER_BYTES_MAX) -> bytes:
         body = bytearray()
         for part in response.iter_bytes():
-            self._exchange.added(body, part)
+            self._exchange.added(body, part, bytes_max)
         return bytes(body)

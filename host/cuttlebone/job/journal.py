@@ -14,6 +14,8 @@ GENERATING: Final = frozenset({"infer", "infer_many"})
 ASKING_THE_MODEL: Final = GENERATING | {"count_tokens"}
 """The commands that only a model can answer."""
 
+_REST_BYTES: Final = 400
+
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
@@ -36,6 +38,11 @@ class JournalEntry:
     tokens_in: int = 0
     """What a generation cost, so that it is counted though not paid again."""
     tokens_out: int = 0
+
+    def size_bytes(self) -> int:
+        """About what it takes: what is kept whole, and something for the rest."""
+        kept = len(self.event or b"") + len(self.reply or b"") + sum(map(len, self.pieces))
+        return kept + _REST_BYTES
 
     @property
     def dear(self) -> bool:

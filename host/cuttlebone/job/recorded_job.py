@@ -1,6 +1,6 @@
 """A job with its journal as one JSON document, to be shown, kept as a regression test, and replayed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -10,7 +10,15 @@ from cuttlebone.job.job import Job
 from cuttlebone.job.journal import JournalEntry, digest
 from cuttlebone.job_options import Limits, Recording
 from cuttlebone.text.shape_faults import reason_of
-from cuttlebone_abi import Envelope, JobStatus, Json, MalformedMessage, json_path, load_json
+from cuttlebone_abi import (
+    Envelope,
+    JobStatus,
+    Json,
+    MalformedMessage,
+    dump_json,
+    json_path,
+    load_json,
+)
 
 _DOCUMENT = ConfigDict(frozen=True, extra="forbid")
 
@@ -73,6 +81,21 @@ def recorded_job(job: Job, entries: Sequence[JournalEntry]) -> RecordedJob:
         steps=tuple(_step(entry) for entry in entries),
         envelope=job.envelope,
     )
+
+
+def recorded_job_parts(job: Job, entries: Iterable[JournalEntry]) -> Iterator[bytes]:
+    """Write the document of a job in parts, so that no more of its steps than one is held at a time.
+
+    Together they are what `recorded_job` says. `entries` may raise: then there is no end.
+    """
+    empty = dump_json(recorded_job(job, ()))
+    end = b'],"envelope":' + dump_json(job.envelope) + b"}"
+    yield empty.removesuffix(end)
+    between = b""
+    for entry in entries:
+        yield between + dump_json(_step(entry))
+        between = b","
+    yield end
 
 
 def read_recorded_job(data: bytes, source: str) -> RecordedJob:

@@ -1,6 +1,6 @@
 """The job service: all that anybody may ask of the jobs of a host."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Final
@@ -21,7 +21,8 @@ from cuttlebone.job.job import (
     QueuePlace,
     Submission,
 )
-from cuttlebone.job.recorded_job import RecordedJob, recorded_job
+from cuttlebone.job.journal import JournalEntry
+from cuttlebone.job.recorded_job import recorded_job_parts
 from cuttlebone.service.answers import model_statuses
 from cuttlebone.specs.catalog import Catalog
 from cuttlebone.store.stores import Stores
@@ -126,15 +127,16 @@ class JobService:
         """What was told to the callback of a job, and how that went; raise CallerError `unknown_job`."""
         return self._stores.outbox.of(self.status(key).key)
 
-    def journal(self, key: JobKey) -> RecordedJob:
-        """Return a job with the steps that are recorded so far, in order, to be shown or replayed.
+    def journal(self, key: JobKey) -> Iterator[bytes]:
+        """A job with the steps that are recorded so far, in order, to be shown or replayed: in parts.
 
         It is a document of its own (`RecordedJob`): GET /v1/jobs/{id}/journal answers with it as
         it is, `cuttlebone job export` writes it, `cuttlebone replay` reads it. It has the job's
         input, the commands and events that are kept whole, the digests of all, and the envelope
-        once there is one. Raises CallerError `unknown_job`.
+        once there is one. Raises CallerError `unknown_job`, also between two parts.
         """
-        return recorded_job(self.get(key), self._stores.journal.journal(key))
+        job = self.get(key)
+        return recorded_job_parts(job, self._steps(key, self._stores.journal.last_step(key)))
 
     def events(self, key: JobKey, *, after: int) -> Sequence[JobEvent]:
         """The next events with numbers above `after`, at most EVENTS_READ_MAX."""
@@ -154,6 +156,16 @@ class JobService:
     def watch(self, key: JobKey, callback: Callable[[], None]) -> AbstractContextManager[None]:
         """Call `callback`, in any thread, whenever the job or its event log has changed."""
         return self._stores.events.subscribe(key, callback)
+
+    def _steps(self, key: JobKey, last: int) -> Iterator[JournalEntry]:
+        """The entries up to a step, as the reader takes them."""
+        step = 0
+        while step < last:
+            page = self._stores.journal.read(key, after=step)
+            if not page:
+                raise _unknown_job(key)  # it was forgotten meanwhile
+            yield from (entry for entry in page if entry.step <= last)
+            step = page[-1].step
 
     def _waiting_for(self, job: Job) -> str:
         """What a queued job lacks in order to start, and what it will lack next."""

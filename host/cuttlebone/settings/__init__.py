@@ -91,6 +91,8 @@ class Settings(BaseSettings):
     """Seconds that finished jobs are kept in the state folder, unless they say otherwise."""
     attempts_max: Count = 3
     """How often a job may die with the host before it is given up."""
+    journals_open_max: Count = 16
+    """Journals that are sent at once, at most half of them of one tenant."""
     journal_bytes_max: Count = 64 * MEBIBYTE
     """Commands and events that the journal of one job keeps whole; later ones are kept as digests."""
     callback_hosts: tuple[str, ...] = ()

@@ -1,10 +1,13 @@
 """What keeps the journals of jobs: what their guests were told, step by step."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from cuttlebone.job.job import Fence, JobKey
 from cuttlebone.job.journal import JournalEntry, JournalPart
+
+JOURNAL_BYTES_READ_MAX: Final = 1 << 20
+"""What one read of a journal returns: a reader holds no more of it at a time."""
 
 
 class JournalStore(Protocol):
@@ -25,6 +28,15 @@ class JournalStore(Protocol):
 
     def journal(self, key: JobKey) -> Sequence[JournalEntry]:
         """All entries, in order."""
+
+    def read(self, key: JobKey, *, after: int) -> Sequence[JournalEntry]:
+        """The entries with steps above `after`, in order, none only if there are none.
+
+        They have about JOURNAL_BYTES_READ_MAX bytes at most, but for the last one.
+        """
+
+    def last_step(self, key: JobKey) -> int:
+        """The step of the last entry; 0 where there is none."""
 
     def parts(self, key: JobKey) -> Sequence[JournalPart]:
         """The parts of entries that are not there yet, by step and number."""

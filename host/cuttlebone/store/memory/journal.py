@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from cuttlebone.job.job import Fence, JobKey
 from cuttlebone.job.journal import JournalEntry, JournalPart
+from cuttlebone.store.journal import JOURNAL_BYTES_READ_MAX
 from cuttlebone.store.memory.state import MemoryState
 
 
@@ -35,6 +36,21 @@ class MemoryJournal:
         with self._state.lock:
             kept = self._state.kept.get(key)
             return () if kept is None else tuple(kept.journal)
+
+    def read(self, key: JobKey, *, after: int) -> Sequence[JournalEntry]:
+        """The entries with steps above `after`, in order, a bounded part of them."""
+        page: list[JournalEntry] = []
+        size = 0
+        for entry in self.journal(key):
+            if entry.step > after and size < JOURNAL_BYTES_READ_MAX:
+                page.append(entry)
+                size += entry.size_bytes()
+        return page
+
+    def last_step(self, key: JobKey) -> int:
+        """The step of the last entry; 0 where there is none."""
+        entries = self.journal(key)
+        return entries[-1].step if entries else 0
 
     def parts(self, key: JobKey) -> Sequence[JournalPart]:
         """The parts of entries that are not there yet, by step and number."""

@@ -6,7 +6,12 @@ from typing import Any, Final
 from cuttlebone.job.job import Fence, JobKey
 from cuttlebone.job.journal import GENERATING, JournalEntry, JournalPart
 from cuttlebone.store.sqlite.database import Database
-from cuttlebone.store.sqlite.reading import journal_in, journal_parts_in
+from cuttlebone.store.sqlite.reading import (
+    journal_in,
+    journal_page_in,
+    journal_parts_in,
+    last_step_in,
+)
 from cuttlebone.store.sqlite.rows import entry_row, part_row
 from cuttlebone.store.sqlite.writer import Transaction
 
@@ -60,6 +65,16 @@ class SqliteJournal:
         """All entries, in order."""
         with self._database.reader() as reader:
             return journal_in(reader, key)
+
+    def read(self, key: JobKey, *, after: int) -> Sequence[JournalEntry]:
+        """The entries with steps above `after`, in order, a bounded part of them."""
+        with self._database.reader() as reader:
+            return journal_page_in(reader, key, after=after)
+
+    def last_step(self, key: JobKey) -> int:
+        """The step of the last entry; 0 where there is none."""
+        with self._database.reader() as reader:
+            return last_step_in(reader, key)
 
     def parts(self, key: JobKey) -> Sequence[JournalPart]:
         """The parts of entries that are not there yet, by step and number."""

@@ -11,6 +11,7 @@ from cuttlebone.job.job import Job, JobFilter, JobKey, JobStatusRow
 from cuttlebone.job.journal import JournalEntry, JournalPart
 from cuttlebone.job.recorded_job import RecordedJob, recorded_job
 from cuttlebone.store.jobs import POSITION_MAX
+from cuttlebone.store.journal import JOURNAL_BYTES_READ_MAX
 from cuttlebone.store.sqlite.connecting import connect
 from cuttlebone.store.sqlite.migrations import SCHEMA_VERSION
 from cuttlebone.store.sqlite.rows import (
@@ -130,6 +131,34 @@ def journal_in(connection: sqlite3.Connection, key: JobKey) -> list[JournalEntry
         key,
     )
     return [entry_of(row) for row in rows]
+
+
+def journal_page_in(
+    connection: sqlite3.Connection, key: JobKey, *, after: int
+) -> list[JournalEntry]:
+    """The entries of a journal with steps above `after`, in order, a bounded part of them."""
+    rows = connection.execute(
+        f"select * from journal where job = {_NUMBER} and step > ? order by step",  # noqa: S608  # our own
+        (*key, after),
+    )
+    page, size = [], 0
+    with closing(rows):
+        for row in rows:
+            entry = entry_of(row)
+            page.append(entry)
+            size += entry.size_bytes()
+            if size >= JOURNAL_BYTES_READ_MAX:
+                break
+    return page
+
+
+def last_step_in(connection: sqlite3.Connection, key: JobKey) -> int:
+    """The step of the last entry of a journal; 0 where there is none."""
+    (last,) = connection.execute(
+        f"select coalesce(max(step), 0) from journal where job = {_NUMBER}",  # noqa: S608  # our own
+        key,
+    ).fetchone()
+    return int(last)
 
 
 def journal_parts_in(connection: sqlite3.Connection, key: JobKey) -> list[JournalPart]:
