@@ -18,6 +18,8 @@ from cuttlebone_abi.scalars import Json
 
 SIGNATURE_BYTES_MAX: Final = 64 << 10
 SIGNATURE_DEPTH_MAX: Final = 32
+TYPE_CHARS_SHOWN_MAX: Final = 200
+"""Of a type in a reason: it may have SIGNATURE_BYTES_MAX, and be missed in many places."""
 
 _NAMES: Final = frozenset({"text", "number", "bool", "bytes", "image", "document", "json"})
 
@@ -85,10 +87,25 @@ class InvalidSignature(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """One place where a value does not have its type. `location` leads to it from the root."""
+    """One place where a value does not have its type. `location` leads to it from the root.
+
+    A value may have many such places and the type may be long, so the reason is written when it is read.
+    """
 
     location: tuple[int | str, ...]
-    reason: str
+    declared: Type
+    found: str | None
+    """What is there, in words; None if nothing is."""
+
+    @property
+    def reason(self) -> str:
+        """What is wrong there, of bounded length."""
+        declared = str(self.declared)
+        if len(declared) > TYPE_CHARS_SHOWN_MAX:
+            declared = declared[: TYPE_CHARS_SHOWN_MAX - 1] + "…"
+        if self.found is None:
+            return f"missing; the block declares it as {declared}"
+        return f"should be {declared}, but is {self.found}"
 
     def __str__(self) -> str:
         return f"{json_path(self.location)}: {self.reason}"
@@ -153,9 +170,9 @@ def _mismatches(value: Json, kind: Type, at: tuple[int | str, ...]) -> Iterator[
                 if name in value:
                     yield from _mismatches(value[name], child, (*at, name))
                 else:
-                    yield Mismatch((*at, name), f"missing; the block declares it as {child}")
+                    yield Mismatch((*at, name), child, None)
         case _:
-            yield Mismatch(at, f"should be {kind}, but is {_json_type(value)}")
+            yield Mismatch(at, kind, _json_type(value))
 
 
 def _json_type(value: Json) -> str:

@@ -1,5 +1,6 @@
 """Bodies of submissions: what is wrong with one is said with a pointer to the place."""
 
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,8 @@ from api.hosted import BODY_BYTES_MAX, Api
 from cuttlebone.api.request_body import parse_body
 from cuttlebone.api.submission_body import LABELS_MAX, SubmissionBody
 from cuttlebone.errors import CallerError
-from cuttlebone_abi import INTEGER_DIGITS_MAX, JSON_DEPTH_MAX, Json
+from cuttlebone.text.fault_lists import FAULTS_SHOWN_MAX
+from cuttlebone_abi import INTEGER_DIGITS_MAX, JSON_DEPTH_MAX, Json, dump_json, load_json
 
 JSON = {"Content-Type": "application/json"}
 
@@ -189,3 +191,47 @@ def test_a_whole_number_may_be_written_with_a_point(api: Api) -> None:
     job = api.submit("echo", None, limits={"time_ms": 1000.0}, ttl_s=60.0)
 
     assert (job["limits"]["time_ms"], job["ttl_s"]) == (1000, 60)
+
+
+def unknown_keys(count: int) -> bytes:
+    keys = ",".join(f'"key_{number}":1' for number in range(count))
+    return f'{{"spec":"echo","input":1,{keys},"limits":{{{keys}}}}}'.encode()
+
+
+def test_of_many_faults_the_first_ones_are_told_and_how_many_more_there_are() -> None:
+    with pytest.raises(CallerError) as refused:
+        parse_body(SubmissionBody, unknown_keys(1_000))
+
+    faults = refused.value.faults
+    assert len(faults) == FAULTS_SHOWN_MAX + 1
+    assert faults[-1].message == "and 1984 more"
+    assert "did you mean" not in faults[0].message
+    assert refused.value.message.endswith("(and 1999 more)")
+
+
+def test_many_faults_of_a_body_take_no_more_than_to_read_it() -> None:
+    sent = unknown_keys(20_000)
+    tracemalloc.start()
+    try:
+        load_json(sent)
+        _, read = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        with pytest.raises(CallerError):
+            parse_body(SubmissionBody, sent)
+        _, refused = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert refused < 2 * read + 8 * len(sent)
+
+
+def test_too_many_labels_are_refused_before_each_of_them_is_looked_at() -> None:
+    body = {"spec": "echo", "input": 1, "labels": {f"a b {number}": 1 for number in range(1_000)}}
+    with pytest.raises(CallerError) as refused:
+        parse_body(SubmissionBody, dump_json(body))
+
+    (fault,) = refused.value.faults
+    assert (fault.pointer, fault.message) == (
+        "/labels",
+        f"has 1000 elements, but may have {LABELS_MAX}",
+    )

@@ -14,9 +14,10 @@ from cuttlebone.api.connection_limits import TransferLimits
 from cuttlebone.errors import CallerError, FieldFault, ProblemCode
 from cuttlebone.job_options import Limits
 from cuttlebone.text import printable
+from cuttlebone.text.fault_lists import FAULTS_SHOWN_MAX, and_more, first_faults
 from cuttlebone.text.json_values import pointer
 from cuttlebone.text.suggestions import suggestion
-from cuttlebone_abi import MalformedMessage, OversizedMessage, load_json
+from cuttlebone_abi import Json, MalformedMessage, OversizedMessage, load_json
 from cuttlebone_abi.faults import requirement
 
 _MEDIA_TYPE: Final = "application/json"
@@ -117,17 +118,43 @@ def parse_body(model: type[T], data: bytes) -> T:
         raise CallerError(ProblemCode.LIMIT_EXCEEDED, message) from None
     except MalformedMessage as error:
         raise CallerError(ProblemCode.MALFORMED_JSON, error.reason) from None
+    cut, left_out = _without_many_unknown(model, value)
     try:
-        return model.model_validate(value)
+        return model.model_validate(cut)
     except ValidationError as error:
-        faults = tuple(_fault(model, one) for one in error.errors(include_url=False))
-    first = faults[0]
+        shown, more = first_faults(error.errors(include_url=False))
+    faults = [_fault(model, one) for one in shown]
+    more += left_out
+    first, total = faults[0], len(faults) + more
+    if more:
+        faults.append(FieldFault("", and_more(more)))
     raise CallerError(
         ProblemCode.INVALID_BODY,
         f"{first.pointer or 'the body'}: {first.message}"
-        + (f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""),
-        faults=faults,
+        + (f" (and {total - 1} more)" if total > 1 else ""),
+        faults=tuple(faults),
     )
+
+
+def _without_many_unknown(model: type[BaseModel], value: Json) -> tuple[Json, int]:
+    """Leave out unknown keys beyond those that are told of; return how many.
+
+    Each would become a record of several hundred bytes, and be compared with all that are known.
+    """
+    if not isinstance(value, dict):
+        return value, 0
+    cut, left_out = _few_unknown(model, value)
+    limits = cut.get("limits")
+    if isinstance(limits, dict):
+        cut["limits"], more = _few_unknown(Limits, limits)
+        left_out += more
+    return cut, left_out
+
+
+def _few_unknown(model: type[BaseModel], value: dict[str, Json]) -> tuple[dict[str, Json], int]:
+    unknown = [key for key in value if key not in model.model_fields]
+    left_out = set(unknown[FAULTS_SHOWN_MAX:])
+    return {key: child for key, child in value.items() if key not in left_out}, len(left_out)
 
 
 def _fault(model: type[BaseModel], fault: ErrorDetails) -> FieldFault:

@@ -3,6 +3,7 @@
 from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic_core import PydanticCustomError
 
 from cuttlebone.job.job import Submission
 from cuttlebone.job_options import Limits, Priority, Recording
@@ -28,6 +29,17 @@ def _whole(value: Json) -> Json:
             return value
 
 
+def _not_many(labels: Json) -> Json:
+    """Refuse too many labels before each of them is looked at."""
+    if isinstance(labels, dict) and len(labels) > LABELS_MAX:
+        raise PydanticCustomError(
+            "too_long",
+            "has {actual_length} elements, but may have {max_length}",
+            {"actual_length": len(labels), "max_length": LABELS_MAX},
+        )
+    return labels
+
+
 Seconds = Annotated[int, Field(ge=1, le=SECONDS_MAX), BeforeValidator(_whole)]
 LabelValue = Annotated[str, StringConstraints(max_length=LABEL_VALUE_CHARS_MAX)]
 
@@ -43,7 +55,7 @@ class SubmissionBody(BaseModel):
         None,
         description="Narrows the limits of the spec for this job; a higher value changes nothing.",
     )
-    labels: dict[LabelKey, LabelValue] = Field(
+    labels: Annotated[dict[LabelKey, LabelValue], BeforeValidator(_not_many)] = Field(
         {},
         max_length=LABELS_MAX,
         json_schema_extra={"additionalProperties": False},

@@ -15,6 +15,7 @@ from cuttlebone.files.paths import UnusablePath, check_text
 from cuttlebone.files.temporary import is_temporary
 from cuttlebone.job_options import Limits
 from cuttlebone.text.documents import MalformedDocument, decoded, read_json
+from cuttlebone.text.fault_lists import lines_of
 from cuttlebone.text.shape_faults import reason_of
 from cuttlebone_abi import U32, U64, Json, json_path
 
@@ -144,7 +145,7 @@ def read_case(path: Path) -> Case:
             f"{path}: {json_path(fault['loc'])}: {_reason(fault['type'], reason_of(fault))}"
             for fault in error.errors(include_url=False)
         ]
-        raise OperatorError("\n".join(faults)) from None
+        raise OperatorError(lines_of(faults)) from None
 
 
 def record(path: Path, expect: Json) -> None:

@@ -11,6 +11,7 @@ from cuttlebone.files.paths import names_folder
 from cuttlebone.job_options import MODEL_TIME_MS, Limits, Recording
 from cuttlebone.specs.infer_defaults import InferDefaults
 from cuttlebone.text import printable
+from cuttlebone.text.fault_lists import lines_of
 from cuttlebone.text.lined_documents import explain, read_lined
 from cuttlebone_abi import Json, json_path
 
@@ -79,7 +80,7 @@ def read_spec(path: Path) -> Spec:
     except ValidationError as error:
         faults = error.errors(include_url=False)
         raise OperatorError(
-            "\n".join(f"{document.place(fault['loc'])}: {_explain(fault)}" for fault in faults)
+            lines_of(f"{document.place(fault['loc'])}: {_explain(fault)}" for fault in faults)
         ) from None
 
 
