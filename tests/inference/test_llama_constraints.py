@@ -7,7 +7,7 @@ import pytest
 
 from cuttlebone.errors import CommandError
 from cuttlebone.generation.outcome import Finished
-from cuttlebone.generation.request import Grammar, JsonSchema, Sampling
+from cuttlebone.generation.request import CompileTerms, Grammar, JsonSchema, Sampling
 from cuttlebone.inference.llama import LlamaModel
 from cuttlebone.inference.thread import InferenceThread
 from cuttlebone_abi import ErrorCode, Finish, Json, load_json
@@ -108,7 +108,7 @@ HOSTILE: dict[str, JsonSchema | Grammar] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_bad_constraint_is_refused_and_costs_nothing(llama: LlamaModel, name: str) -> None:
     with pytest.raises(CommandError) as refusal:
-        llama.compile(HOSTILE[name])
+        llama.compile(HOSTILE[name], CompileTerms())
     assert refusal.value.code is ErrorCode.INVALID_GRAMMAR
 
 
@@ -130,7 +130,7 @@ def test_a_thousand_damaged_constraints_compile_or_are_refused(llama: LlamaModel
 
 def _compiles(model: LlamaModel, constraint: JsonSchema | Grammar) -> bool:
     try:
-        model.compile(constraint)
+        model.compile(constraint, CompileTerms())
     except CommandError as error:
         return error.code is not ErrorCode.INVALID_GRAMMAR
     return True

@@ -137,6 +137,7 @@ def generation_request(
         interactive=scope.interactive,
         constraint=_constraint(command),
         default_system=model.defaults.system.use != "none",
+        compile_ms=scope.budget.limits.compile_ms,
         check_wanted=scope.budget.check,
     )
 

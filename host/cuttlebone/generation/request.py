@@ -56,6 +56,16 @@ class Grammar:
 Constraint: TypeAlias = JsonSchema | Grammar
 
 
+@dataclass(frozen=True, slots=True)
+class CompileTerms:
+    """What reading and compiling one constraint may take."""
+
+    compile_ms: int = 1_000
+    """Processor time."""
+    check_wanted: Callable[[], None] = lambda: None
+    """Raises JobError once nobody wants it."""
+
+
 class RequestField(StrEnum):
     """A part of a request that not everything that generates can carry, by its name in `infer`.
 
@@ -95,6 +105,8 @@ class GenerationRequest:
     constraint: Constraint | None = None
     default_system: bool = True
     """Whether a template may begin a conversation without a system message with its own."""
+    compile_ms: int = 1_000
+    """Processor time of reading the constraint."""
     check_wanted: Callable[[], None] = field(default=lambda: None, compare=False, repr=False)
     """Called now and then while the prompt is made, from whichever thread makes it.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NewType, Protocol
 
-from cuttlebone.generation.request import Constraint, Sampling
+from cuttlebone.generation.request import CompileTerms, Constraint, Sampling
 from cuttlebone.inference.kv_shape import KvShape
 
 Token = NewType("Token", int)
@@ -114,8 +114,11 @@ class Model(Protocol):
     def ends_text(self, token: Token) -> bool:
         """Whether the model says with this token that it has finished."""
 
-    def compile(self, constraint: Constraint) -> CompiledConstraint:
-        """Compile a constraint, from any thread; raise CommandError (invalid_grammar)."""
+    def compile(self, constraint: Constraint, terms: CompileTerms) -> CompiledConstraint:
+        """Compile a constraint, from any thread.
+
+        Raises CommandError (invalid_grammar), and JobError once nobody wants it.
+        """
 
     def sampler(self, sampling: Sampling, constraint: CompiledConstraint | None) -> Sampler:
         """Make a sampler that keeps to the constraint, which this model has compiled."""

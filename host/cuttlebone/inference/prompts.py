@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cuttlebone.errors import CommandError
-from cuttlebone.generation.request import GenerationRequest, Turn
+from cuttlebone.generation.request import CompileTerms, GenerationRequest, Turn
 from cuttlebone.generation.sampling_bounds import sampling_faults
 from cuttlebone.inference.chat import ChatTemplate
 from cuttlebone.inference.model import CompiledConstraint, Model, Token
@@ -50,7 +50,8 @@ class PromptMaker:
         Whatever makes a prompt also raises JobError once nobody wants it.
         """
         prompt = self.tokens(request)
-        constraint = self._model.compile(request.constraint) if request.constraint else None
+        terms = CompileTerms(request.compile_ms, request.check_wanted)
+        constraint = self._model.compile(request.constraint, terms) if request.constraint else None
         return Prepared(
             prompt, constraint, min(request.max_tokens, self.context_tokens - len(prompt))
         )

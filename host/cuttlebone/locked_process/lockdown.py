@@ -5,9 +5,11 @@ offer is reported, never passed over in silence.
 """
 
 import resource
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from math import ceil
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +18,8 @@ from cuttlebone.locked_process.seccomp import allow_only
 from cuttlebone.syscalls import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, process_control
 
 DESCRIPTORS_MAX: Final = 32
+OUT_OF_TIME: Final = (signal.SIGXCPU, signal.SIGPROF)
+"""What kills a process that has used up its processor time; the second where that is no whole second."""
 
 # What Python and a native library call once everything is imported: memory, locks, signal stack, the one
 # socket, and the way out. No call that opens, creates, executes or addresses another process.
@@ -59,8 +63,8 @@ class Layer(StrEnum):
 class ProcessLimits:
     """What the kernel lets one process use, beyond what it has when it is locked down."""
 
-    cpu_s: int
-    """Processor time; SIGXCPU at the end of it."""
+    cpu_s: float
+    """Processor time; one of `OUT_OF_TIME` at the end of it."""
     data_bytes: int
     """Private writable memory."""
     reserved_bytes: int
@@ -89,12 +93,15 @@ def lock_down(limits: ProcessLimits) -> dict[Layer, str | None]:
 
 def limit_resources(limits: ProcessLimits) -> None:
     """Bound time, memory and descriptors; forbid files to grow, processes and core dumps."""
+    cpu_s = ceil(limits.cpu_s)
+    if cpu_s != limits.cpu_s:
+        signal.setitimer(signal.ITIMER_PROF, limits.cpu_s)
     data, space = _memory_now()
     data += limits.data_bytes
     space += limits.data_bytes + limits.reserved_bytes
     bounds = {
         # The second second lets SIGXCPU arrive before the kernel kills without a reason.
-        resource.RLIMIT_CPU: (limits.cpu_s, limits.cpu_s + 1),
+        resource.RLIMIT_CPU: (cpu_s, cpu_s + 1),
         resource.RLIMIT_DATA: (data, data),
         resource.RLIMIT_AS: (space, space),
         resource.RLIMIT_NOFILE: (DESCRIPTORS_MAX, DESCRIPTORS_MAX),

@@ -7,7 +7,7 @@ from typing import Final, Self
 from cuttlebone.locked_process.lockdown import ProcessLimits
 
 MESSAGE_BYTES_MAX: Final = 4096
-_HEADER: Final = Struct("<QQQ?B")
+_HEADER: Final = Struct("<dQQ?B")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,10 @@
 import os
 import signal
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Self, assert_never
+from typing import Final, assert_never
 
 import structlog
 
@@ -18,6 +17,7 @@ from cuttlebone.locked_process.frames import BrokenFrame, ReplyKind
 from cuttlebone.locked_process.lockdown import ProcessLimits
 from cuttlebone.locked_process.sealed_file import sealed_file
 from cuttlebone.locked_process.spawn_request import SpawnRequest
+from cuttlebone.locked_process.watch import Watch
 from cuttlebone.sandbox import compile_program
 from cuttlebone.sandbox.artefact import Artefact
 from cuttlebone.sandbox.cache import ArtefactCache
@@ -32,7 +32,6 @@ ARTEFACT_BYTES_MAX: Final = 256 * MEBIBYTE
 KEPT_BYTES_MAX: Final = 256 * MEBIBYTE
 KEPT_MAX: Final = 64
 """Compiled modules kept in memory; each may hold a descriptor."""
-_POLL_S: Final = 0.02
 
 _log = structlog.get_logger(__name__)
 
@@ -115,7 +114,7 @@ class Compiler:
 def _ask_for_code(
     child: Child, request: CompileRequest, stopped: Callable[[], bool], limits: CompileLimits
 ) -> bytes:
-    with _Watch(child, stopped, limits.wall_s) as watch:
+    with Watch(child, stopped, limits.wall_s) as watch:
         try:
             reply = child.ask(request, b"", payload_bytes_max=ARTEFACT_BYTES_MAX)
         except ChildDied as death:
@@ -148,33 +147,6 @@ def _faults(payload: bytes) -> tuple[Fault, ...]:
 def _own_fault(what: str) -> Fault:
     _log.error("a process that compiles failed", how=what)
     return advised(FaultKind.HOST, f"compiling it failed: {what}")
-
-
-class _Watch:
-    """Kills a compilation that was stopped or takes too long. Owned by the thread that waits for it."""
-
-    def __init__(self, child: Child, stopped: Callable[[], bool], wall_s: float) -> None:
-        self.expired = False
-        self._child = child
-        self._stopped = stopped
-        self._deadline = time.monotonic() + wall_s
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="compile-watch", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._done.wait(_POLL_S):
-            self.expired = time.monotonic() > self._deadline
-            if self.expired or self._stopped():
-                self._child.kill()
-                return
 
 
 def _too_long(limits: CompileLimits) -> Fault:

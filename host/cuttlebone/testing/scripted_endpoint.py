@@ -16,6 +16,7 @@ from cuttlebone.generation.ticket import CancelAsked, Generation, VerdictGiven
 from cuttlebone.inference.constraints import check_grammar, check_schema, json_fault
 from cuttlebone.inference.meter import Meter
 from cuttlebone.inference.prompts import check_numbers
+from cuttlebone.inference.schema_keeping import kept_schema
 from cuttlebone.testing.scripted_generation import ByteCounter, ScriptedGeneration, prompt_of
 from cuttlebone_abi import ErrorCode, Finish
 
@@ -248,9 +249,10 @@ class ScriptedEndpoint:
                 f"{tokens} tokens leave no room in a context of {context}",
             )
         match request.constraint:
-            case JsonSchema() as schema:
-                check_schema(schema)
-                json_fault(schema)
+            case JsonSchema() as constraint:
+                check_schema(constraint)
+                kept_schema(constraint.schema)
+                json_fault(constraint.schema)
             case Grammar() as grammar:
                 check_grammar(grammar)
             case None:

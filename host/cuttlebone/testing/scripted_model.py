@@ -5,10 +5,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from cuttlebone.generation.request import Constraint, Grammar, JsonSchema, Sampling
+from cuttlebone.generation.request import CompileTerms, Constraint, Grammar, JsonSchema, Sampling
 from cuttlebone.inference.constraints import check_grammar, check_schema, json_fault
 from cuttlebone.inference.kv_shape import KvLayout, KvShape
 from cuttlebone.inference.model import CompiledConstraint, DecodeFailed, ModelInfo, Run, Slot, Token
+from cuttlebone.inference.schema_keeping import kept_schema
 from cuttlebone.testing.scripted_memory import END, SPECIAL, ScriptedMemory
 from cuttlebone.testing.scripted_sampler import ScriptedConstraint, ScriptedSampler
 
@@ -141,12 +142,13 @@ class ScriptedModel:
         """Only `<|end|>` does."""
         return token == END
 
-    def compile(self, constraint: Constraint) -> ScriptedConstraint:
+    def compile(self, constraint: Constraint, terms: CompileTerms) -> ScriptedConstraint:  # noqa: ARG002  # it does not take long
         """Check the bounds; a grammar accepts everything."""
         match constraint:
             case JsonSchema():
                 check_schema(constraint)
-                fault = json_fault(constraint)
+                kept_schema(constraint.schema)
+                fault = json_fault(constraint.schema)
                 return ScriptedConstraint(fault if self._checks_constraints else lambda _text: None)
             case Grammar():
                 check_grammar(constraint)

@@ -2,25 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import llguidance
 import numpy as np
 import numpy.typing as npt
-from llguidance.gbnf_to_lark import any_to_lark
 
-from cuttlebone.generation.request import Constraint, Grammar, JsonSchema
-from cuttlebone.inference.constraints import (
-    Fault,
-    check_grammar,
-    check_schema,
-    invalid_grammar,
-    json_fault,
-)
+from cuttlebone.generation.request import CompileTerms
+from cuttlebone.inference.constraint_reader import ReadConstraint, until_unwanted
+from cuttlebone.inference.constraint_reading import matcher_of, reason_of
+from cuttlebone.inference.constraints import Fault
 from cuttlebone.inference.model import DecodeFailed, Token
-from cuttlebone.text import printable
-
-REASON_CHARS_MAX: Final = 200
 
 Allowed: TypeAlias = npt.NDArray[np.bool_]
 
@@ -65,17 +57,15 @@ class LlamaConstraint:
 
 
 def compile_constraint(
-    tokenizer: llguidance.LLTokenizer, constraint: Constraint
+    tokenizer: llguidance.LLTokenizer, read: ReadConstraint, terms: CompileTerms
 ) -> LlamaConstraint:
-    """Compile; raise CommandError (invalid_grammar)."""
-    match constraint:
-        case JsonSchema():
-            grammar = _schema_grammar(constraint)
-            matcher = _matcher(tokenizer, grammar, "json_schema")
-            return LlamaConstraint(matcher, json_fault(constraint))
-        case Grammar():
-            matcher = _matcher(tokenizer, _lark_grammar(constraint), "grammar")
-            return LlamaConstraint(matcher, _GrammarFault(tokenizer, matcher))
+    """Compile what has been read for the tokens of a model; raise CommandError and JobError."""
+
+    def compiled() -> llguidance.LLMatcher:
+        return matcher_of(tokenizer, read.grammar)
+
+    matcher = compiled() if read.quick else until_unwanted(compiled, terms)
+    return LlamaConstraint(matcher, read.fault or _GrammarFault(tokenizer, matcher))
 
 
 class Mask:
@@ -89,14 +79,14 @@ class Mask:
         """A flag for each token of the vocabulary; raises DecodeFailed if the matcher gave up."""
         mask = self._matcher.compute_bitmask()
         if self._matcher.is_error():
-            raise DecodeFailed(f"the constraint cannot be kept on: {_reason(self._matcher)}")
+            raise DecodeFailed(f"the constraint cannot be kept on: {reason_of(self._matcher)}")
         bits = np.unpackbits(np.frombuffer(mask, np.uint8), count=self._size, bitorder="little")
         return bits.view(np.bool_)
 
     def take(self, token: Token) -> None:
         """Note the token that was chosen; raises DecodeFailed if it was not allowed."""
         if not self._matcher.is_stopped() and not self._matcher.consume_token(token):
-            raise DecodeFailed(f"the constraint was broken: {_reason(self._matcher)}")
+            raise DecodeFailed(f"the constraint was broken: {reason_of(self._matcher)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,49 +102,3 @@ class _GrammarFault:
         if reader.try_consume_tokens(tokens) < len(tokens) or not reader.is_accepting():
             return "it is not a sentence of the grammar"
         return None
-
-
-def _schema_grammar(constraint: JsonSchema) -> str:
-    data = check_schema(constraint)
-    try:
-        return llguidance.LLMatcher.grammar_from_json_schema(
-            data.decode(),
-            # One way to write each value: free whitespace is where small models get lost. Nor may
-            # a schema (`x-guidance`) have keywords ignored that cannot be kept.
-            overrides={
-                "whitespace_flexible": False,
-                "item_separator": ", ",
-                "key_separator": ": ",
-                "lenient": False,
-                "coerce_one_of": True,
-            },
-        )
-    except ValueError as error:
-        raise invalid_grammar(f"`json_schema`: {printable(str(error))}") from None
-
-
-def _lark_grammar(constraint: Grammar) -> str:
-    check_grammar(constraint)
-    try:
-        lark = any_to_lark(constraint.text)
-    except Exception as error:  # noqa: BLE001  # the converter raises bare ones, and RecursionError
-        raise invalid_grammar(
-            f"`grammar` is neither Lark nor GBNF: {printable(str(error))}"
-        ) from None
-    return llguidance.LLMatcher.grammar_from_lark(lark)
-
-
-def _matcher(tokenizer: llguidance.LLTokenizer, grammar: str, field: str) -> llguidance.LLMatcher:
-    matcher = llguidance.LLMatcher(tokenizer, grammar, log_level=0)
-    if not matcher.is_error():
-        probe = matcher.deep_copy()
-        probe.compute_bitmask()  # some grammars fail only at their first token
-        if not probe.is_error():
-            return matcher
-        matcher = probe
-    raise invalid_grammar(f"`{field}` cannot be compiled: {_reason(matcher)}")
-
-
-def _reason(matcher: llguidance.LLMatcher) -> str:
-    """The first lines of what the matcher says; the rest is a dump of its state."""
-    return printable(matcher.get_error().split("<state>")[0].strip(), chars_max=REASON_CHARS_MAX)

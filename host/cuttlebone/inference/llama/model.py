@@ -11,7 +11,8 @@ import llama_cpp
 import structlog
 
 from cuttlebone.errors import OperatorError
-from cuttlebone.generation.request import Constraint, Sampling
+from cuttlebone.generation.request import CompileTerms, Constraint, Sampling
+from cuttlebone.inference.constraint_reader import ConstraintReader
 from cuttlebone.inference.kv_shape import KvShape
 from cuttlebone.inference.llama.constrained import LlamaConstraint, Mask, compile_constraint
 from cuttlebone.inference.llama.decoder import BATCH_TOKENS_MAX, Decoder, context_params
@@ -87,6 +88,7 @@ class LlamaModel:
         self._model: llama_cpp.llama_model_p | None = load_weights(
             path, report, extra_buffers=options.extra_buffers
         )
+        self._constraints = ConstraintReader()
         self._vocabulary = Vocabulary(llama_cpp.llama_model_get_vocab(self._model))
         trained = llama_cpp.llama_model_n_ctx_train(self._model)
         context_tokens = min(options.context_tokens_max, trained or options.context_tokens_max)
@@ -157,9 +159,10 @@ class LlamaModel:
         """Whether the vocabulary marks the token as an end of generation."""
         return self._vocabulary.ends_text(token)
 
-    def compile(self, constraint: Constraint) -> LlamaConstraint:
+    def compile(self, constraint: Constraint, terms: CompileTerms) -> LlamaConstraint:
         """Compile a constraint; the first one takes longer, for the vocabulary is read for it."""
-        return compile_constraint(self._vocabulary.tokenizer(), constraint)
+        read = self._constraints.read(constraint, terms)
+        return compile_constraint(self._vocabulary.tokenizer(), read, terms)
 
     def sampler(self, sampling: Sampling, constraint: CompiledConstraint | None) -> Sampler:
         """Greedy, or llama.cpp's chain of samplers."""
@@ -194,6 +197,7 @@ class LlamaModel:
     def close(self) -> None:
         """Free everything; a second time does nothing."""
         self._vocabulary.close()
+        self._constraints.close()
         model, self._model = self._model, None
         if model is not None:
             llama_cpp.llama_free(self._context)

@@ -1,0 +1,114 @@
+"""The program that reads what strangers demand of a text, schema or grammar, in a locked process.
+
+Some that are short take for ever to compile, or exhaust the stack of a library: whatever happens, it
+happens here first.
+"""
+
+import time
+from contextlib import suppress
+from enum import IntEnum
+from struct import Struct
+from typing import Final, assert_never
+
+import llguidance
+
+from cuttlebone.errors import CommandError
+from cuttlebone.inference.constraint_reading import try_grammar, try_schema
+from cuttlebone.inference.constraints import json_fault
+from cuttlebone.locked_process.frames import NO_COUNTERS, Counters
+from cuttlebone.locked_process.program import RequestFailed
+from cuttlebone.text import printable
+from cuttlebone_abi import load_json
+
+ANSWER: Final = Struct("<QQ")
+"""Microseconds of processor time: of reading all, and of that of reading the check of finished texts."""
+_NESTING_MAX: Final = 256
+
+
+class ConstraintRequest(IntEnum):
+    """What the host asks for.
+
+    The content of the process is a grammar in UTF-8, or as JSON a list of a schema and what is kept of it.
+    """
+
+    READ_SCHEMA = 1
+    """Reply: `ANSWER`."""
+    READ_GRAMMAR = 2
+    """Reply: `ANSWER`, then the grammar in Lark."""
+    CHECK = 3
+    """Whether a finished text, the payload, fits the schema. Reply: what is wrong with it, or nothing."""
+
+
+def load() -> "ConstraintProgram":
+    """Make the program, and read one constraint of each kind."""
+    program = ConstraintProgram(llguidance.LLTokenizer("byte"))
+    program.warm_up()
+    return program
+
+
+class ConstraintProgram:
+    """Has an index of the tokens of no model: each byte is one. Immutable."""
+
+    def __init__(self, tokenizer: llguidance.LLTokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    def warm_up(self) -> None:
+        """Go once every way that a constraint can go."""
+        schema = b'[{"type":"string","pattern":"^a"},{"type":"string","pattern":"^a"}]'
+        session = self.open(b"", schema)
+        session.answer(ConstraintRequest.READ_SCHEMA, b"")
+        session.answer(ConstraintRequest.CHECK, b'"b"')
+        for grammar in (b'start: "a" /b+/', b'root ::= "a" [b]+', b"start: a", b"root ::= a"):
+            with suppress(RequestFailed):
+                self.open(b"", grammar).answer(ConstraintRequest.READ_GRAMMAR, b"")
+        printable("\n")  # escapes need a codec, which is imported once they do
+
+    def open(self, arguments: bytes, content: bytes) -> "ConstraintSession":  # noqa: ARG002  # it needs none
+        """A session for the constraint `content`."""
+        return ConstraintSession(self._tokenizer, content)
+
+
+class ConstraintSession:
+    """The one constraint of a locked process. Owned by its only thread."""
+
+    def __init__(self, tokenizer: llguidance.LLTokenizer, constraint: bytes) -> None:
+        self._tokenizer = tokenizer
+        self._constraint = constraint
+
+    def answer(self, request: int, payload: bytes) -> bytes:
+        """Read the constraint, or check a text; raise RequestFailed with the reason in UTF-8."""
+        try:
+            match ConstraintRequest(request):
+                case ConstraintRequest.READ_SCHEMA:
+                    return self._read_schema()
+                case ConstraintRequest.READ_GRAMMAR:
+                    return self._read_grammar()
+                case ConstraintRequest.CHECK:
+                    schema, _ = load_json(self._constraint, depth_max=_NESTING_MAX)
+                    return (json_fault(schema)(payload.decode()) or "").encode()
+                case unknown:
+                    assert_never(unknown)
+        except CommandError as error:
+            raise RequestFailed(error.message.encode(errors="replace")) from None
+
+    @property
+    def counters(self) -> Counters:
+        """None of them is used."""
+        return NO_COUNTERS
+
+    def _read_schema(self) -> bytes:
+        begun_ns = time.process_time_ns()
+        schema, kept = load_json(self._constraint, depth_max=_NESTING_MAX)
+        json_fault(schema)
+        checking_ns = time.process_time_ns() - begun_ns
+        try_schema(self._tokenizer, kept)
+        return _costs(begun_ns, checking_ns)
+
+    def _read_grammar(self) -> bytes:
+        begun_ns = time.process_time_ns()
+        lark = try_grammar(self._tokenizer, self._constraint.decode())
+        return _costs(begun_ns, 0) + lark.encode()
+
+
+def _costs(begun_ns: int, checking_ns: int) -> bytes:
+    return ANSWER.pack((time.process_time_ns() - begun_ns) // 1000, checking_ns // 1000)
