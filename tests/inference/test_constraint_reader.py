@@ -1,15 +1,19 @@
 """What is demanded of texts is read in a process of its own: by its time, and only as long as it is wanted."""
 
+import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import pytest
+from structlog.testing import capture_logs
 
 from bounds import BOUND_S
 from cuttlebone.errors import CommandError, JobError
 from cuttlebone.generation.request import CompileTerms, Constraint, Grammar, JsonSchema
 from cuttlebone.inference.constraint_reader import ConstraintReader, until_unwanted
 from cuttlebone_abi import ErrorCode, Json
+from inference.random_schemas import random_schema
 from inference.test_schema_keeping import chain
 from stopping import StoppedAfter
 
@@ -95,3 +99,19 @@ def test_work_that_nothing_interrupts_is_left_once_nobody_wants_it() -> None:
         until_unwanted(work, CompileTerms(check_wanted=StoppedAfter(1)))
     ended.set()
     assert until_unwanted(work, CompileTerms()) is True
+
+
+def test_nothing_that_reading_needs_is_forbidden(
+    reader: ConstraintReader, trials: Callable[[int], int]
+) -> None:
+    read = 0
+    with capture_logs() as logs:  # a process that did what it may not is logged
+        for seed in range(trials(40)):
+            schema = random_schema(random.Random(seed))
+            with suppress(CommandError):
+                fault = reader.read(JsonSchema(schema), CompileTerms()).fault
+                assert fault is not None
+                fault('{"a": 1}')
+                read += 1
+    assert not logs
+    assert read > 0

@@ -18,11 +18,35 @@ from cuttlebone.inference.constraints import json_fault
 from cuttlebone.locked_process.frames import NO_COUNTERS, Counters
 from cuttlebone.locked_process.program import RequestFailed
 from cuttlebone.text import printable
-from cuttlebone_abi import load_json
+from cuttlebone_abi import Json, dump_json, load_json
 
 ANSWER: Final = Struct("<QQ")
 """Microseconds of processor time: of reading all, and of that of reading the check of finished texts."""
 _NESTING_MAX: Final = 256
+
+_WARM_UP_SCHEMA: Final[Json] = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "pattern": "^[a-z]{2,5}\\w+(x|y){3}$"},
+        "day": {"type": "string", "format": "date-time", "maxLength": 40},
+        "number": {"type": "number", "minimum": 0.5, "maximum": 9, "multipleOf": 0.1},
+        "list": {"type": "array", "items": {"enum": [1, "a", None, [{}]]}, "maxItems": 3},
+        "any": {"anyOf": [{"const": True}, {"$ref": "#/$defs/a"}]},
+    },
+    "required": ["text"],
+    "additionalProperties": False,
+    "$defs": {"a": {"allOf": [{"type": "integer"}, {"minimum": 0}]}},
+}
+_WARM_UP_TEXT: Final = (
+    b'{"text":"abbxyx","day":"2020-01-01T00:00:00Z","number":0.7,"list":[1,[{}]],"any":7}'
+)
+_WARM_UP_GRAMMARS: Final = (
+    'start: "a" /b+/ C{2,5}\nC: /[a-z]{2}/ & /.*x/',
+    'root ::= "a" [b]+ (c | "d"){2}\nc ::= [^x]',
+    "start: a",
+    "root ::= a",
+    "root = ",
+)
 
 
 class ConstraintRequest(IntEnum):
@@ -53,14 +77,14 @@ class ConstraintProgram:
         self._tokenizer = tokenizer
 
     def warm_up(self) -> None:
-        """Go once every way that a constraint can go."""
-        schema = b'[{"type":"string","pattern":"^a"},{"type":"string","pattern":"^a"}]'
-        session = self.open(b"", schema)
+        """Go once every way that a constraint can go: libraries look around when first used."""
+        session = self.open(b"", dump_json([_WARM_UP_SCHEMA, _WARM_UP_SCHEMA]))
         session.answer(ConstraintRequest.READ_SCHEMA, b"")
-        session.answer(ConstraintRequest.CHECK, b'"b"')
-        for grammar in (b'start: "a" /b+/', b'root ::= "a" [b]+', b"start: a", b"root ::= a"):
+        for text in (_WARM_UP_TEXT, b"{}", b"["):
+            session.answer(ConstraintRequest.CHECK, text)
+        for grammar in _WARM_UP_GRAMMARS:
             with suppress(RequestFailed):
-                self.open(b"", grammar).answer(ConstraintRequest.READ_GRAMMAR, b"")
+                self.open(b"", grammar.encode()).answer(ConstraintRequest.READ_GRAMMAR, b"")
         printable("\n")  # escapes need a codec, which is imported once they do
 
     def open(self, arguments: bytes, content: bytes) -> "ConstraintSession":  # noqa: ARG002  # it needs none
