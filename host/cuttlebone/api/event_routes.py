@@ -18,12 +18,6 @@ from cuttlebone.http_types import EventResource
 EVENT_NUMBER_MAX: Final = (1 << 63) - 1
 
 
-class EventStreamResponse(StreamingResponse):
-    """Server-sent events. Not the framework's own, which makes the bytes of an event for each reader."""
-
-    media_type = "text/event-stream"
-
-
 _HEADERS: Final = {
     "Cache-Control": "no-cache",
     "X-Accel-Buffering": "no",  # else nginx holds events back
@@ -35,7 +29,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"], dependencies=[allowed(Token
 @router.get(
     "/{job_id}/events",
     summary="Follow a job",
-    response_class=EventStreamResponse,
+    response_class=StreamingResponse,  # of no type, so that the schema below is all that is said
     responses={
         200: event_answer(),
         **problems(ProblemCode.UNKNOWN_JOB, ProblemCode.BAD_REQUEST),
@@ -67,7 +61,8 @@ async def follow_job(
         status.metrics,
         links_at=None if large is None else f"{job_path(job.id)}/events",
     )
-    return EventStreamResponse(stream, headers=_HEADERS)
+    # Not the framework's own response, which makes the bytes of an event for each reader.
+    return StreamingResponse(stream, headers=_HEADERS, media_type="text/event-stream")
 
 
 @router.get(

@@ -57,6 +57,17 @@ _TOKEN: Final = {
     "description": "Needed where the host has tokens; `cuttlebone token add` makes one.",
 }
 
+_EVENT: Final = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string"},
+        "data": {"type": "string"},
+        "id": {"type": "string"},
+        "retry": {"type": "integer", "minimum": 0},
+    },
+}
+"""An event of a stream, as OpenAPI 3.2 has it."""
+
 _PROBLEM_DETAILS: Final = read_examples("problems")
 _PROBLEM_INSTANCE: Final = "/v1/jobs"
 _JOB_ID: Final = {"job_id": "$response.body#/id"}
@@ -107,9 +118,10 @@ def text_answer(description: str, examples: Mapping[str, Json]) -> Described:
 
 def event_answer() -> Described:
     """Describe a stream of events."""
+    stream = {"itemSchema": _EVENT, "examples": _named(read_examples("event_stream"))}
     return {
         "description": "A snapshot of the job, then its events.",
-        "content": {"text/event-stream": {"examples": _named(read_examples("event_stream"))}},
+        "content": {"text/event-stream": stream},
     }
 
 
