@@ -10,6 +10,7 @@ from bounds import scaled
 from cuttlebone.assembly import Modules, open_host_with
 from cuttlebone.endpoints.directory import EndpointDirectory
 from cuttlebone.endpoints.local import LocalEndpoint
+from cuttlebone.job.host_time import HostTime
 from cuttlebone.job.job import Job
 from cuttlebone.service.host import Host
 from cuttlebone.settings import Settings
@@ -39,6 +40,7 @@ def scripted_host(
     signature: Signature | None = None,
     on_token: Callable[[str], bool] | None = None,
     sandbox: Modules | None = None,
+    time: HostTime | None = None,
     **settings: object,
 ) -> Iterator[Host]:
     """Run a host that serves one spec for each script, from `folder`."""
@@ -46,7 +48,8 @@ def scripted_host(
         write_spec(folder, name, more)
     stated = Settings(specs=folder, grace_s=0.2).model_copy(update=settings)
     scripted = ScriptedSandbox(scripts, signature=signature, on_token=on_token)
-    with open_host_with(stated, sandbox or scripted, endpoints or EndpointDirectory({})) as host:
+    directory = endpoints or EndpointDirectory({})
+    with open_host_with(stated, sandbox or scripted, directory, time=time) as host:
         yield host
 
 

@@ -21,6 +21,7 @@ from cuttlebone.execution.running_jobs import RunningJobs
 from cuttlebone.execution.threads import JobThreads
 from cuttlebone.execution.watchdog import Watchdog
 from cuttlebone.execution.worker import Worker
+from cuttlebone.job.host_time import HostTime
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.sandbox import Block, Guest, GuestLimits, Layer, Sandbox
 from cuttlebone.service.host import Host
@@ -78,16 +79,18 @@ def open_host_with(
     endpoints: EndpointDirectory,
     *,
     spec_files: Sequence[Path] | None = None,
+    time: HostTime | None = None,
 ) -> Iterator[Host]:
-    """Run a host with the given sandbox and endpoints: the seam at which tests put fakes."""
+    """Run a host with the given sandbox, endpoints and time: the seam at which tests put fakes."""
+    time = time or HostTime.of()
     with ExitStack() as stack:
         # Before the blocks: it locks the state folder, or refuses one that is in use.
         metrics = HostMetrics(version=version("cuttlebone"))
-        stores = _stores(settings, metrics)
+        stores = _stores(settings, metrics, time)
         stack.callback(stores.close)
         blocks = BlockRegistry(_blocks_folder(settings, stack), modules.admit)
         yield stack.enter_context(
-            _running(settings, modules, endpoints, stores, blocks, spec_files, metrics)
+            _running(settings, modules, endpoints, stores, blocks, spec_files, metrics, time)
         )
 
 
@@ -100,8 +103,9 @@ def _running(
     blocks: BlockRegistry,
     spec_files: Sequence[Path] | None,
     metrics: HostMetrics,
+    time: HostTime,
 ) -> Iterator[Host]:
-    callbacks = open_callbacks(settings, stores, metrics)
+    callbacks = open_callbacks(settings, stores, metrics, time)
     catalog = Catalog(
         _spec_lister(settings, spec_files),
         admit=modules.admit,
@@ -133,7 +137,7 @@ def _running(
     jobs = JobService(
         catalog=catalog,
         stores=stores,
-        admission=Admission(catalog, accepted, queue, callbacks.policy, metrics),
+        admission=Admission(catalog, accepted, queue, callbacks.policy, metrics, time.clock),
         ending=ending,
         endpoints=endpoints,
         tenant_running_max=settings.tenant_jobs_running_max,
@@ -146,7 +150,7 @@ def _running(
         settings,
     )
     watch_figures(metrics, stores, endpoints, cache_damaged=lambda: modules.cache_damaged)
-    housekeeper = Housekeeper(stores.jobs, ending, ttl_s=settings.jobs_kept_s)
+    housekeeper = Housekeeper(stores.jobs, ending, ttl_s=settings.jobs_kept_s, clock=time.clock)
     with ExitStack() as stack:
         catalog.refresh()
         recover(stores.jobs, ending, attempts_max=settings.attempts_max)
@@ -163,10 +167,10 @@ def _running(
         yield host
 
 
-def _stores(settings: Settings, metrics: HostMetrics) -> Stores:
+def _stores(settings: Settings, metrics: HostMetrics, time: HostTime) -> Stores:
     if settings.state is None:
-        return open_memory_stores(kept_max=settings.jobs_kept_max)
-    return open_sqlite_stores(settings.state, metrics=metrics)
+        return open_memory_stores(kept_max=settings.jobs_kept_max, clock=time.clock)
+    return open_sqlite_stores(settings.state, metrics=metrics, clock=time.clock)
 
 
 def _blocks_folder(settings: Settings, stack: ExitStack) -> Path:

@@ -18,6 +18,7 @@ from cuttlebone.api.job_routes import WAIT_S_MAX
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.assembly import Modules
 from cuttlebone.endpoints.directory import EndpointDirectory
+from cuttlebone.job.host_time import HostTime
 from cuttlebone.job.job import TENANT, JobKey
 from cuttlebone.service.host import Host
 from cuttlebone.testing import Commands, Script, ScriptedGuest
@@ -137,6 +138,7 @@ def served(
     body_bytes_max: int = BODY_BYTES_MAX,
     limits: ConnectionLimits | None = None,
     sandbox: Modules | None = None,
+    time: HostTime | None = None,
     **settings: object,
 ) -> Iterator[Api]:
     """Serve a host over HTTP while the body runs."""
@@ -148,6 +150,7 @@ def served(
         signature=signature,
         on_token=on_token,
         sandbox=sandbox,
+        time=time,
         body_bytes_max=body_bytes_max,
         **settings,
     )

@@ -2,10 +2,10 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from cuttlebone.callbacks.sender import Sender
 from cuttlebone.callbacks.turns import OF_ONE_AT_ONCE_MAX
 from cuttlebone.errors import CallerError, OperatorError, StoreUnavailable
 from cuttlebone.job.delivery import Attempt, Delivery, DeliveryState
-from cuttlebone.job.job import Job, JobFilter, Submission
+from cuttlebone.job.job import Job, JobFilter, Submission, now
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.service.host import Host
 from cuttlebone.store.memory import MemoryState, open_memory_stores
@@ -184,7 +184,13 @@ async def odd_look_up(_host: str, _port: int) -> list[IPv4Address | IPv6Address]
 
 
 @contextmanager
-def couriered(stores: Stores, outbox: Outbox, *ports: int, sender: Sender) -> Iterator[None]:
+def couriered(
+    stores: Stores,
+    outbox: Outbox,
+    *ports: int,
+    sender: Sender,
+    wall: Callable[[], datetime] = now,
+) -> Iterator[None]:
     courier = Courier(
         stores.jobs,
         outbox,
@@ -193,6 +199,7 @@ def couriered(stores: Stores, outbox: Outbox, *ports: int, sender: Sender) -> It
         sender=sender,
         delays_s=(),
         metrics=HostMetrics(),
+        wall=wall,
     )
     courier.start()
     yield
@@ -252,3 +259,14 @@ def test_a_slow_receiver_holds_up_nobody_but_itself(tmp_path: Path) -> None:
     stores.close()
     assert (before, still) == (OF_ONE_AT_ONCE_MAX, OF_ONE_AT_ONCE_MAX)
     assert sorted(paths) == sorted(f"/{number}" for number in range(40))
+
+
+def test_a_message_has_the_time_of_the_wall_with_which_receivers_compare_it() -> None:
+    stores, log = on_full_disk()
+    with receiving() as receiver:
+        finished_in(stores, f"{receiver.url}/")
+        noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+        with couriered(stores, log, receiver.port, sender=Sender(), wall=lambda: noon):
+            (request,) = receiver.received(1)
+
+    assert request.headers["webhook-timestamp"] == str(int(noon.timestamp()))

@@ -8,6 +8,7 @@ from cuttlebone.callbacks.message import Signer, own_secrets, read_secrets
 from cuttlebone.callbacks.policy import CallbackPolicy
 from cuttlebone.callbacks.sender import Sender
 from cuttlebone.errors import OperatorError
+from cuttlebone.job.host_time import HostTime
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.settings import Settings
 from cuttlebone.store.stores import Stores
@@ -24,7 +25,9 @@ class Callbacks:
     courier: Courier
 
 
-def open_callbacks(settings: Settings, stores: Stores, metrics: HostMetrics) -> Callbacks:
+def open_callbacks(
+    settings: Settings, stores: Stores, metrics: HostMetrics, time: HostTime
+) -> Callbacks:
     """Read the list and the secrets; raise OperatorError. A secret is made where there is none."""
     policy = CallbackPolicy(settings.callback_hosts)
     courier = Courier(
@@ -35,6 +38,8 @@ def open_callbacks(settings: Settings, stores: Stores, metrics: HostMetrics) -> 
         sender=Sender(),
         delays_s=settings.callback_delays_s,
         metrics=metrics,
+        clock=time.clock,
+        wall=time.wall,
     )
     return Callbacks(policy, courier)
 

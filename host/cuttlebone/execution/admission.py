@@ -1,8 +1,9 @@
 """Takes submissions in: what is asked for is checked once, and becomes a job that waits."""
 
 import uuid
+from collections.abc import Callable
 from concurrent.futures import Future
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from cuttlebone.callbacks.policy import CallbackPolicy
 from cuttlebone.execution.accepted_specs import AcceptedSpecs
@@ -25,12 +26,14 @@ class Admission:
         queue: JobQueue,
         callbacks: CallbackPolicy,
         metrics: HostMetrics,
+        clock: Callable[[], datetime] = now,
     ) -> None:
         self._catalog = catalog
         self._specs = specs
         self._queue = queue
         self._callbacks = callbacks
         self._metrics = metrics
+        self._clock = clock
 
     def admit(
         self,
@@ -50,7 +53,7 @@ class Admission:
         loaded.io_schemas.check_input(submission.input, f"the spec `{loaded.spec.name}`")
         if submission.callback_url is not None:
             self._callbacks.target(submission.callback_url)
-        job = _new_job(submission, loaded)
+        job = _new_job(submission, loaded, self._clock())
         admitted: Future[Admitted] = Future()
         # Before it can be started, as what it was accepted for must be there by then.
         self._specs.hold(loaded)
@@ -81,8 +84,8 @@ class Admission:
         admitted.set_result(Admitted(kept, replayed=kept is not job))
 
 
-def _new_job(submission: Submission, loaded: LoadedSpec) -> Job:
-    moment, waits_s = now(), submission.expires_in_s
+def _new_job(submission: Submission, loaded: LoadedSpec, moment: datetime) -> Job:
+    waits_s = submission.expires_in_s
     written_input = dump_json(submission.input)
     limits, stated = loaded.limits, submission.limits
     return Job(

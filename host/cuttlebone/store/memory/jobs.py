@@ -64,7 +64,7 @@ class MemoryJobs:
                 job,
                 status=JobStatus.RUNNING,
                 attempt=job.attempt + 1,
-                started_at=job.started_at or moment,
+                started_at=job.started_at or max(moment, job.created_at),
                 owner=self._owner,
             )
             state.move(kept, running)
@@ -133,7 +133,7 @@ class MemoryJobs:
             kept.job,
             status=status,
             owner="",
-            finished_at=moment,
+            finished_at=max(moment, kept.job.created_at, kept.job.started_at or moment),
             envelope=envelope,
             accounting=accounting,
         )

@@ -20,7 +20,7 @@ QUEUED: Final = dump_json({"status": JobStatus.QUEUED})
 
 _CLAIMED: Final = """
 update jobs set status = 'running', attempt = attempt + 1, events = events + 1,
-    started_us = coalesce(started_us, :now_us), owner = :owner, lease_us = :lease_us
+    started_us = coalesce(started_us, max(:now_us, created_us)), owner = :owner, lease_us = :lease_us
 """
 _CLAIM: Final = f"""
 {_CLAIMED} where number = (
@@ -54,7 +54,8 @@ _NUMBER_EVENT: Final = f"""
 update jobs set events = events + 1 where {_RUNS} returning number, events
 """  # noqa: S608  # a statement of our own
 _FINISH: Final = f"""
-update jobs set status = ?, envelope = ?, accounting = ?, finished_us = ?, events = events + 2,
+update jobs set status = ?, envelope = ?, accounting = ?,
+    finished_us = max(?, created_us, coalesce(started_us, 0)), events = events + 2,
     owner = null, lease_us = null
 where {_IS_ATTEMPT} and envelope is null
 returning number, events, callback_url
