@@ -225,6 +225,40 @@ def test_a_job_that_is_forgotten_is_gone(cli: Cli, host: str) -> None:
     )
 
 
+def test_a_job_is_awaited_and_its_envelope_written(cli: Cli, host: str) -> None:
+    for spec, status in (("complete", 0), ("fail", 1)):
+        job_id = cli("submit", spec, "-i", WORD, "--url", host).out.strip()
+        waited = cli("job", "wait", job_id[:12], "--url", host)
+        assert (waited.status, waited.out.split()[0]) == (status, job_id)
+        assert cli("job", "wait", job_id, "--url", host, "--json").result["id"] == job_id
+        ended = cli("job", "result", "last", "--url", host)
+        assert (ended.status, set(ended.result)) == (
+            status, {"status", "result" if status == 0 else "error", "usage"},
+        )  # fmt: skip
+
+
+def test_a_result_that_is_not_there_yet_is_refused(cli: Cli, host: str) -> None:
+    job_id = cli("submit", "spin", "-i", WORD, "--url", host).out.strip()
+    refused = cli("job", "result", job_id, "--url", host, "--json")
+    cli("job", "cancel", job_id, "--url", host)
+    assert (refused.status, refused.complaint["code"]) == (2, "not_final")
+
+
+def test_specs_and_models_are_listed(cli: Cli, host: str) -> None:
+    listed = cli("specs", "--url", host)
+    assert [line.split()[0] for line in listed.out.splitlines()] == [
+        "spec", "complete", "fail", "spin",
+    ]  # fmt: skip
+    assert "A job that does complete." in listed.out
+    assert len(cli("specs", "--url", host, "--json").result["specs"]) == 3
+    assert cli("models", "--url", host, "--json").result == {"models": []}
+    assert cli("models", "--url", host).out.split()[0] == "role"
+
+
+def test_an_address_may_leave_out_its_scheme(cli: Cli, host: str) -> None:
+    assert cli("specs", "--url", host.removeprefix("http://")).status == 0
+
+
 def test_a_block_is_brought_listed_and_taken_back(cli: Cli, host: str) -> None:
     example = Path(__file__).parents[2] / "guest-examples" / "c" / "grep" / "grep.wasm"
     digest = cli("block", "upload", str(example), "--url", host).out.strip()

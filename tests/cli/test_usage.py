@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Cli
-from cli.terminals import run_process
 from cuttlebone.cli.statuses import ExitStatus
 from cuttlebone.settings import Settings
 from cuttlebone.text.addresses import DEFAULT_URL
@@ -17,7 +16,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
 
 COMMANDS = (
     "demo", "serve", "run", "submit", "jobs", "token add", "token list", "token revoke", "job show", "job events", "job cancel",
-    "job forget", "job export", "doctor", "config init", "config show", "replay", "spec check", "bench infer",
+    "job forget", "job export", "job wait", "job result", "specs", "models", "doctor", "config init", "config show", "replay", "spec check", "bench infer",
     "block new", "block build", "block check", "block test", "block run", "block inspect",
     "block upload", "block list", "block forget", "endpoint check", "endpoint import", "endpoint list", "intake check",
     "manifest check",
@@ -46,15 +45,6 @@ def test_the_page_names_every_command(command: str) -> None:
 
 def test_the_page_says_what_each_exit_status_means() -> None:
     assert set(re.findall(r"^\| (\d) \|", PAGE, re.MULTILINE)) == {f"{one}" for one in ExitStatus}
-
-
-def test_a_shell_is_told_the_options_of_a_command() -> None:
-    completing = {
-        "_CUTTLEBONE_COMPLETE": "complete_bash",
-        "COMP_WORDS": "cuttlebone job events --af",
-        "COMP_CWORD": "3",
-    }
-    assert run_process(environment=completing).out == "--after\n"
 
 
 def test_the_version_is_that_of_the_package(cli: Cli) -> None:

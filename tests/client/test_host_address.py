@@ -13,11 +13,16 @@ from cuttlebone.text.addresses import DEFAULT_URL
 
 
 @pytest.mark.parametrize(
-    "url", ["http://[", "localhost:1", "ftp://host.test", "", "http://", "unix:", "unix:a\0b"]
+    "url", ["http://[", "localhost:port", "ftp://host.test", "", "http://", "unix:", "unix:a\0b"]
 )
 def test_an_address_that_is_none_is_unreachable(url: str) -> None:
     with pytest.raises(Unreachable, match=r"address of a host|names no socket"):
         Client(url)
+
+
+def test_an_address_without_a_scheme_is_one_of_http() -> None:
+    found = address_of("127.0.0.1:8420", None)
+    assert (found.url, found.base_url) == ("127.0.0.1:8420", "http://127.0.0.1:8420")
 
 
 def test_url_and_token_come_from_the_environment_if_they_are_not_stated(

@@ -24,13 +24,17 @@ class _Command:
     """Whether the module has several commands that stand under this name."""
 
 
-_ENTRIES: Final = (
+ENTRIES: Final = (
     _Command("demo", "Run a real job from end to end and watch it."),
     _Command("serve", "Run a host and its HTTP API."),
     _Command("run", "Run one job in a host of its own."),
     _Command("submit", "Submit a job to a running host."),
     _Command("jobs", "List the jobs of a running host."),
-    _Command("job", "Show, watch, cancel, export or forget a job of a running host.", noun=True),
+    _Command(
+        "job", "Show, watch, await, cancel, export or forget a job of a running host.", noun=True
+    ),
+    _Command("specs", "List what can be submitted to a running host."),
+    _Command("models", "List the models of a running host."),
     _Command("doctor", "Look at all that a host needs, before it is started."),
     _Command("salvage", "Make a state folder of what can be read of a damaged one."),
     _Command("replay", "Drive a block through a recorded job, without a model."),
@@ -64,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _app(wanted: str | None) -> typer.Typer:
-    """Build the commands, with only the wanted one behind its name; all for a shell's completion.
+    """Build the commands, with only the wanted one behind its name; for a shell's completion none.
 
     Each command lives in a module that imports what it needs, up to a whole host, which takes a
     second or more. So only the one that is called is imported; the others are names with a
@@ -74,9 +78,11 @@ def _app(wanted: str | None) -> typer.Typer:
         callback=_root,
         help="A host for sandboxed WebAssembly jobs beside a local language model.",
     )
-    completing = "_CUTTLEBONE_COMPLETE" in os.environ
-    for entry in _ENTRIES:
-        if completing or entry.name == wanted:
+    if "_CUTTLEBONE_COMPLETE" in os.environ:
+        import_module("cuttlebone.cli.completion").add_completed_commands(app)
+        return app
+    for entry in ENTRIES:
+        if entry.name == wanted:
             commands: typer.Typer = import_module(f"cuttlebone.cli.{entry.name}").app
             app.add_typer(commands, name=entry.name if entry.noun else None)
         else:

@@ -11,7 +11,7 @@ from cuttlebone.bench.rounds import rounds
 from cuttlebone.bench.throughput import Load, Throughput
 from cuttlebone.cli.host_options import StatedSettings, takes_settings
 from cuttlebone.cli.logs import log_to_stderr
-from cuttlebone.cli.models import DEMO_MODEL, model_file
+from cuttlebone.cli.model_file import DEMO_MODEL, model_file
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line

@@ -9,7 +9,7 @@ import typer
 import cuttlebone
 from cuttlebone.cli.following import follow
 from cuttlebone.cli.host_process import host_process
-from cuttlebone.cli.models import DEMO_MODEL, model_file
+from cuttlebone.cli.model_file import DEMO_MODEL, model_file
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting, status_of
 from cuttlebone.cli.output import write_json, write_note

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Concatenate, Final, ParamSpec, get_args, get_
 import typer
 from pydantic.fields import FieldInfo
 
-from cuttlebone.cli.models import model_file
+from cuttlebone.cli.model_file import model_file
 from cuttlebone.cli.options import pairs, read_limits
 from cuttlebone.job_options import Limits
 from cuttlebone.settings import Settings

@@ -1,4 +1,4 @@
-"""`cuttlebone job`: one job of a running host, shown, watched, cancelled, exported or forgotten."""
+"""`cuttlebone job`: one job of a running host, shown, watched, awaited, cancelled, exported or forgotten."""
 
 from contextlib import closing
 from pathlib import Path
@@ -7,8 +7,9 @@ from typing import Annotated, TypeAlias
 import typer
 from rich.console import Console
 
+from cuttlebone.cli.job_ids import whole_id
 from cuttlebone.cli.options import JsonFlag, UrlOption
-from cuttlebone.cli.outcome import reporting
+from cuttlebone.cli.outcome import reporting, status_of
 from cuttlebone.cli.output import json_text, write_json, write_line
 from cuttlebone.cli.watching import EventView
 from cuttlebone.client import Client, StreamEvent
@@ -16,16 +17,23 @@ from cuttlebone.errors import OperatorError
 from cuttlebone.text.addresses import DEFAULT_URL
 from cuttlebone_abi import load_json
 
-app = typer.Typer(help="Show, watch, cancel, export or forget a job of a running host.")
+app = typer.Typer(help="Show, watch, await, cancel, export or forget a job of a running host.")
 
-JobArgument: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The id of the job.")]
+JobArgument: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID",
+        help="The id of the job, its beginning, `last`, or `last~2` for two before that.",
+    ),
+]
 
 
 @app.command(epilog="Example: cuttlebone job show 5f0c --url http://127.0.0.1:8420")
 def show(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFlag = False) -> None:
     """Show a job as it stands, with its envelope when it has ended, and what its callback was told."""
     with reporting(as_json=as_json), Client(url) as client:
-        job, told = client.job(job_id), client.deliveries(job_id)
+        own_id = whole_id(client, job_id)
+        job, told = client.job(own_id), client.deliveries(own_id)
     write_json({**job.model_dump(mode="json"), **told.model_dump(mode="json")}, pretty=not as_json)
 
 
@@ -44,18 +52,48 @@ def events(
     """
     view = EventView(Console(markup=False, emoji=False, highlight=False))
     with reporting(as_json=as_json), Client(url) as client, closing(view):
-        for event in client.events(job_id, after=after):
+        for event in client.events(whole_id(client, job_id), after=after):
             if as_json:
                 _write_event(event)
             else:
                 view.show(event.kind, event.data)
 
 
+@app.command(epilog="Example: cuttlebone job wait last && cuttlebone job result last")
+def wait(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFlag = False) -> None:
+    """Wait until a job has ended, over restarts of its host, and say how.
+
+    The exit status is 0 if it completed, 1 if it failed and 3 if it was cancelled. Ctrl-C ends the
+    waiting, not the job.
+    """
+    with reporting(as_json=as_json), Client(url) as client:
+        job = client.wait(whole_id(client, job_id))
+        envelope = job.envelope or client.result(job.id)
+    if as_json:
+        write_json(job.model_dump(mode="json"), pretty=False)
+    else:
+        write_line(f"{job.id} is {job.status}")
+    raise typer.Exit(status_of(envelope))
+
+
+@app.command(epilog="Example: cuttlebone job result last --json")
+def result(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFlag = False) -> None:
+    """Write the envelope of a job that has ended.
+
+    The exit status is 0 if it completed, 1 if it failed, 3 if it was cancelled, and 2 if it has not
+    ended yet.
+    """
+    with reporting(as_json=as_json), Client(url) as client:
+        envelope = client.result(whole_id(client, job_id))
+    write_json(envelope.model_dump(mode="json"), pretty=not as_json)
+    raise typer.Exit(status_of(envelope))
+
+
 @app.command(epilog="Example: cuttlebone job cancel 5f0c")
 def cancel(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFlag = False) -> None:
     """Ask for the end of a job. One that has ended already stays as it is."""
     with reporting(as_json=as_json), Client(url) as client:
-        job = client.cancel(job_id)
+        job = client.cancel(whole_id(client, job_id))
     if as_json:
         write_json(job.model_dump(mode="json"), pretty=False)
     elif job.status.final:
@@ -68,11 +106,12 @@ def cancel(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFl
 def forget(job_id: JobArgument, *, url: UrlOption = DEFAULT_URL, as_json: JsonFlag = False) -> None:
     """Wipe a job that has ended from its host: input, events, journal and envelope."""
     with reporting(as_json=as_json), Client(url) as client:
-        client.forget(job_id)
+        own_id = whole_id(client, job_id)
+        client.forget(own_id)
     if as_json:
-        write_json({"forgotten": job_id}, pretty=False)
+        write_json({"forgotten": own_id}, pretty=False)
     else:
-        write_line(f"{job_id} is forgotten")
+        write_line(f"{own_id} is forgotten")
 
 
 @app.command(epilog="Example: cuttlebone job export 5f0c --output cases/long-file.json")
@@ -93,7 +132,7 @@ def export(
     """
     with reporting(as_json=as_json):
         with Client(url) as client:
-            document = load_json(client.journal(job_id))
+            document = load_json(client.journal(whole_id(client, job_id)))
         if output is None:
             write_json(document, pretty=not as_json)
             return

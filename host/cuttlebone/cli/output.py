@@ -3,8 +3,15 @@
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_WHOLE: Final = 100_000
+"""Columns that no row has, so that a program reads each row as one line."""
 
 _MAYBE_UNPRINTABLE: Final = re.compile(r"[^\x20-\x7e\n]")
 
@@ -35,6 +42,18 @@ def write_line(text: str = "") -> None:
     """Write a line to stdout."""
     sys.stdout.write(shown(text) + "\n")
     sys.stdout.flush()
+
+
+def write_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a table to stdout, folded to the width of a terminal and whole into a pipe."""
+    table = Table(*titles, box=None, pad_edge=False)
+    for row in rows:
+        # Text, because Rich looks for markup in strings, and these come from elsewhere.
+        table.add_row(*(Text(shown(cell), overflow="fold") for cell in row))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _WHOLE
+    console.print(table)
 
 
 def write_note(text: str) -> None:

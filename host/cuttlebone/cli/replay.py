@@ -15,6 +15,7 @@ from cuttlebone.authoring.replaying import (
     replay_again,
 )
 from cuttlebone.cli.host_options import StatedSettings, takes_settings
+from cuttlebone.cli.job_ids import whole_id
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.options import JsonFlag, UrlOption
 from cuttlebone.cli.outcome import reporting
@@ -37,7 +38,11 @@ app = typer.Typer()
 def replay(
     stated: StatedSettings,
     source: Annotated[
-        str, typer.Argument(metavar="JOB|FILE", help="A job's id, or what `job export` wrote.")
+        str,
+        typer.Argument(
+            metavar="JOB|FILE",
+            help="A job's id, its beginning or `last`, or what `job export` wrote.",
+        ),
     ],
     *,
     block: Annotated[
@@ -80,7 +85,7 @@ def _recorded(source: str, state: Path | None, url: str) -> RecordedJob:
     if state is not None:
         return recorded_in(state, source)
     with Client(url) as client:
-        return read_recorded_job(client.journal(source), f"the answer of {url}")
+        return read_recorded_job(client.journal(whole_id(client, source)), f"the answer of {url}")
 
 
 def _show(shown: Replay) -> None:

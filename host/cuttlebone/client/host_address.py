@@ -9,7 +9,7 @@ import httpx
 
 from cuttlebone.client.refusal import Unreachable
 from cuttlebone.text import printable
-from cuttlebone.text.addresses import DEFAULT_URL
+from cuttlebone.text.addresses import DEFAULT_URL, with_scheme
 
 URL_VARIABLE: Final = "CUTTLEBONE_URL"
 TOKEN_VARIABLE: Final = "CUTTLEBONE_TOKEN"  # noqa: S105  # the name of a variable
@@ -40,7 +40,10 @@ class Address:
 
 
 def address_of(url: str | None, token: str | None) -> Address:
-    """Read an address, `http://…`, `https://…` or `unix:PATH`; raise Unreachable for another one."""
+    """Read an address, `http://…`, `https://…` or `unix:PATH`; raise Unreachable for another one.
+
+    Without a scheme, as in `127.0.0.1:8420`, it is `http://`.
+    """
     stated = url if url is not None else os.environ.get(URL_VARIABLE, DEFAULT_URL)
     secret = (os.environ.get(TOKEN_VARIABLE, "") if token is None else token).strip() or None
     if secret is not None and not _TOKEN.fullmatch(secret):
@@ -51,7 +54,8 @@ def address_of(url: str | None, token: str | None) -> Address:
             raise Unreachable(f"{printable(stated)!r} names no socket; write unix:/path/of/socket")
         return Address(stated, "http://localhost", path, secret)
     try:
-        parsed = httpx.URL(stated)
+        base_url = with_scheme(stated)
+        parsed = httpx.URL(base_url)
     except httpx.InvalidURL as error:
         raise Unreachable(f"{printable(stated)!r} is no address of a host: {error}") from None
     if parsed.scheme not in {"http", "https"} or not parsed.host or "%" in parsed.host:
@@ -59,4 +63,4 @@ def address_of(url: str | None, token: str | None) -> Address:
             f"{printable(stated)!r} is no address of a host: it begins with neither http:// nor "
             "https:// nor unix:"
         )
-    return Address(stated, stated, None, secret)
+    return Address(stated, base_url, None, secret)

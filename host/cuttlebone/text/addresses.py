@@ -49,6 +49,11 @@ def is_loopback(address: IPv4Address | IPv6Address) -> bool:
             return address == _LOOPBACK_V6
 
 
+def with_scheme(url: str) -> str:
+    """Put `http://` before an address that has no scheme, such as `127.0.0.1:8420`."""
+    return url if "://" in url or url.startswith("unix:") else f"http://{url}"
+
+
 def in_url(address: IPv4Address | IPv6Address) -> str:
     """Write an address as the host of a URL: IPv6 in its canonical form, in brackets."""
     return f"[{address.compressed}]" if address.version == 6 else str(address)

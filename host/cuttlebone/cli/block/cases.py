@@ -15,7 +15,7 @@ from cuttlebone.cli.block.build import FolderArgument, built
 from cuttlebone.cli.block.rounds import WatchFlag, once_or_watching
 from cuttlebone.cli.host_options import StatedSettings, takes_settings
 from cuttlebone.cli.logs import log_to_stderr
-from cuttlebone.cli.models import model_file
+from cuttlebone.cli.model_file import model_file
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import write_json, write_line

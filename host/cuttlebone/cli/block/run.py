@@ -15,7 +15,7 @@ from cuttlebone.cli.block.rounds import WatchFlag, once_or_watching
 from cuttlebone.cli.block.views import JobView, JsonView, ProgressView, QuietView, TraceView
 from cuttlebone.cli.host_options import StatedSettings, stated_limits, takes_settings
 from cuttlebone.cli.logs import log_to_stderr
-from cuttlebone.cli.models import model_file
+from cuttlebone.cli.model_file import model_file
 from cuttlebone.cli.options import (
     InputOption,
     JsonFlag,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cuttlebone.cli.models import model_file
+from cuttlebone.cli.model_file import model_file
 from cuttlebone.errors import OperatorError
 
 
