@@ -159,12 +159,16 @@ def test_of_a_job_that_was_forgotten_nothing_is_left_in_the_files(tmp_path: Path
     stores.close()
 
 
-def test_a_store_that_is_closed_is_one_file(tmp_path: Path) -> None:
+def test_a_store_that_is_closed_is_one_file_and_its_mark(tmp_path: Path) -> None:
     stores = open_sqlite_stores(tmp_path)
     ended(stores, "a")
     assert stores.jobs.get(key("a")) is not None
     stores.close()
-    assert {path.name for path in tmp_path.iterdir()} == {"jobs.sqlite", "lock"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "jobs.sqlite",
+        "jobs.sqlite-mark",
+        "lock",
+    }
 
 
 def test_what_a_host_runs_stays_its_own_as_long_as_its_housekeeper_goes_round(

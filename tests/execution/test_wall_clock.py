@@ -12,7 +12,6 @@ from cuttlebone.job.job import Job, JobFilter, Submission
 from cuttlebone.service.host import Host
 from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Failed, JobStatus, Json
-from execution.scripts import spin
 from hosts import BOUND_S, ended, scripted_host, until
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -49,6 +48,12 @@ class Gate:
         yield {"cmd": "emit", "progress": "runs"}
         assert self.open.wait(BOUND_S)
         yield {"cmd": "done", "result": value}
+
+
+def held(guest: ScriptedGuest, _value: Json) -> Commands:
+    """The same block while its gate is closed, in a host that stops."""
+    yield {"cmd": "emit", "progress": "runs"}
+    guest.spin()
 
 
 def submit(host: Host, name: str, expires_in_s: int | None = None) -> Job:
@@ -121,9 +126,9 @@ def test_a_job_expires_when_its_seconds_are_over_and_not_before(
 def test_a_host_that_starts_with_a_clock_set_back_goes_on_in_order(tmp_path: Path) -> None:
     hands, state = Hands(), tmp_path / "state"
     with scripted_host(
-        tmp_path, {"gate": spin}, time=hands.time(), state=state, jobs_running_max=1
+        tmp_path, {"gate": held}, time=hands.time(), state=state, jobs_running_max=1
     ) as host:
-        until(host, submit(host, "job-first"), lambda job: job.progress == "spinning")
+        until(host, submit(host, "job-first"), lambda job: job.progress == "runs")
         submit(host, "job-before")
     hands.jump(-HOUR_S)
     gate = Gate()
