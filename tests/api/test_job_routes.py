@@ -1,4 +1,4 @@
-"""Jobs over HTTP: submitted, shown, waited for, listed, cancelled, and their envelopes."""
+"""Jobs over HTTP: submitted, shown, waited for, cancelled, and their envelopes."""
 
 import queue
 import threading
@@ -169,78 +169,6 @@ def test_a_wait_has_bounds(api: Api, wait: str) -> None:
 
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
     assert "`wait` in the query" in answer.json()["detail"]
-
-
-# --- listing ----------------------------------------------------------------------------------
-
-
-def test_jobs_are_listed_newest_first_in_pages(tmp_path: Path) -> None:
-    with served(tmp_path) as api:
-        ids = [api.submit("echo", number)["id"] for number in range(5)]
-        seen: list[str] = []
-        cursor = None
-        for _ in range(3):
-            query = {"limit": 2} | ({"cursor": cursor} if cursor else {})
-            page = api.http.get("/v1/jobs", params=query).json()
-            seen.extend(job["id"] for job in page["jobs"])
-            cursor = page["cursor"]
-
-    assert seen == ids[::-1]
-    assert cursor is None
-
-
-def test_a_last_page_that_is_full_has_no_cursor(tmp_path: Path) -> None:
-    with served(tmp_path) as api:
-        api.submit("echo")
-        api.submit("echo")
-
-        page = api.http.get("/v1/jobs", params={"limit": 2}).json()
-
-    assert (len(page["jobs"]), page["cursor"]) == (2, None)
-
-
-def test_jobs_are_found_by_status_spec_and_label(tmp_path: Path) -> None:
-    with served(tmp_path) as api:
-        red = api.ended(api.submit("echo", labels={"team": "red=hot"}))
-        failed = api.ended(api.submit("give-up", labels={"team": "blue"}))
-
-        def ids(**query: str) -> list[str]:
-            found = api.http.get("/v1/jobs", params=query).json()
-            return [job["id"] for job in found["jobs"]]
-
-        assert ids(label="team=red=hot") == [red["id"]]
-        assert ids(status="failed") == [failed["id"]]
-        assert ids(spec="echo") == [red["id"]]
-        assert ids(spec="echo", status="failed") == []
-
-
-def test_a_listing_leaves_out_what_may_be_large(api: Api) -> None:
-    api.ended(api.submit("echo", "x" * 1000))
-
-    job = api.http.get("/v1/jobs").json()["jobs"][0]
-
-    assert not {"progress", "envelope"} & job.keys()
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"limit": "0"},
-        {"limit": "201"},
-        {"status": "asleep"},
-        {"label": "no-value"},
-        {"cursor": "!"},
-        {"cursor": "eyJhIjoxfQ"},
-        {"cursor": "é"},
-    ],
-)
-def test_a_listing_that_makes_no_sense_is_refused_by_the_name_of_the_parameter(
-    api: Api, query: dict[str, str]
-) -> None:
-    answer = api.http.get("/v1/jobs", params=query)
-
-    assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
-    assert f"`{next(iter(query))}` in the query" in answer.json()["detail"]
 
 
 # --- cancelling -------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from cuttlebone.access.callers import LOCAL
 from cuttlebone.api.submission_batcher import GROUP_MAX, GROUPS_AT_ONCE, SubmissionBatcher
 from cuttlebone.api.submission_body import SubmissionBody
 from cuttlebone.errors import CallerError, OperatorError, ProblemCode
-from cuttlebone.job.job import Admitted, JobFilter, Submission
+from cuttlebone.job.job import Admitted, Submission
+from cuttlebone.job.job_filter import JobFilter
 from cuttlebone.service.job_service import JobService
 from cuttlebone.settings import Settings
 from hosts import scripted_host

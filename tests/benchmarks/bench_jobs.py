@@ -25,7 +25,8 @@ import structlog
 import wasmtime
 
 from cuttlebone.assembly import open_host
-from cuttlebone.job.job import Job, JobFilter, Submission, now
+from cuttlebone.job.job import Job, Submission, now
+from cuttlebone.job.job_filter import JobFilter
 from cuttlebone.job_options import Limits
 from cuttlebone.settings import Isolation, Settings
 from cuttlebone.store.sqlite import open_sqlite_stores
@@ -147,10 +148,12 @@ def _whole_jobs(count: int, isolation: Isolation) -> Row:
             for number in range(count):
                 host.jobs.submit(Submission("report", number))
             unfinished = (JobStatus.QUEUED, JobStatus.RUNNING)
-            while any(host.jobs.find(JobFilter(status=one, limit=1)) for one in unfinished):
+            while any(
+                host.jobs.find(JobFilter(statuses=frozenset({one}), limit=1)) for one in unfinished
+            ):
                 time.sleep(0.002)
             spent_s = time.perf_counter() - began_s
-            failed = host.jobs.find(JobFilter(status=JobStatus.FAILED, limit=1))
+            failed = host.jobs.find(JobFilter(statuses=frozenset({JobStatus.FAILED}), limit=1))
             assert not failed, failed[0].envelope
     return Row(f"jobs_{isolation}_per_s", count / spent_s, "1/s")
 
@@ -212,7 +215,7 @@ _RSS: Final = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from cuttlebone.job.job import JobFilter
+from cuttlebone.job.job_filter import JobFilter
 from cuttlebone.store.sqlite import open_sqlite_stores
 
 stores = open_sqlite_stores(Path(sys.argv[1]))

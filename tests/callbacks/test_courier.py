@@ -19,7 +19,8 @@ from cuttlebone.callbacks.sender import Sender
 from cuttlebone.callbacks.turns import OF_ONE_AT_ONCE_MAX
 from cuttlebone.errors import CallerError, OperatorError, StoreUnavailable
 from cuttlebone.job.delivery import Attempt, Delivery, DeliveryState
-from cuttlebone.job.job import Job, JobFilter, Submission, now
+from cuttlebone.job.job import Job, Submission, now
+from cuttlebone.job.job_filter import JobFilter
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.service.host import Host
 from cuttlebone.store.memory import MemoryState, open_memory_stores

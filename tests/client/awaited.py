@@ -1,11 +1,13 @@
 """The client that awaits, made to look like the one that waits, so that one suite holds both."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
-from cuttlebone.client import AsyncClient, StreamEvent
+from cuttlebone.client import AsyncClient, ListedJob, StreamEvent
+
+T = TypeVar("T")
 
 
 class Awaited:
@@ -21,7 +23,13 @@ class Awaited:
 
     def events(self, job_id: str, *, after: int = 0) -> Iterator[StreamEvent]:
         """Yield what the client yields."""
-        found = self._client.events(job_id, after=after)
+        yield from self._each(self._client.events(job_id, after=after))
+
+    def all_jobs(self, **chosen: Any) -> Iterator[ListedJob]:  # as the client takes it
+        """Yield what the client yields."""
+        yield from self._each(self._client.all_jobs(**chosen))
+
+    def _each(self, found: AsyncGenerator[T, None]) -> Iterator[T]:
         try:
             with suppress(StopAsyncIteration):
                 while True:

@@ -1,6 +1,7 @@
 """What the client asks for, and how it reads the answers."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -196,6 +197,56 @@ def test_a_listing_names_only_the_filters_that_were_given(
         "limit": "50",
     }
     assert (page.jobs[0].id, page.cursor) == ("a1", "next")
+
+
+def test_a_selection_states_each_of_several_values(client: Client, host: ScriptedHost) -> None:
+    host.will_answer(200, {"jobs": [], "count": 7})
+    moment = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
+
+    page = client.jobs(
+        envelopes=True,
+        count=True,
+        status=(JobStatus.FAILED, JobStatus.CANCELLED),
+        label=["a=1", "b=2"],
+        created_after=moment,
+        error_code="timeout",
+    )
+
+    assert host.requests[0].url.params.multi_items() == [
+        ("status", "failed"),
+        ("status", "cancelled"),
+        ("label", "a=1"),
+        ("label", "b=2"),
+        ("created_after", "2026-01-31T09:30:00+00:00"),
+        ("error_code", "timeout"),
+        ("limit", "50"),
+        ("include", "envelope"),
+        ("count", "true"),
+    ]
+    assert page.count == 7
+
+
+def test_all_jobs_are_those_of_every_page(client: Client, host: ScriptedHost) -> None:
+    host.will_answer(200, {"jobs": [JOB, {**JOB, "id": "a2"}], "cursor": "next"})
+    host.will_answer(200, {"jobs": [{**JOB, "id": "a3", "envelope": ENVELOPE}], "cursor": None})
+
+    found = list(client.all_jobs(label="who=me", envelopes=True))
+
+    assert [job.id for job in found] == ["a1", "a2", "a3"]
+    assert isinstance(found[2].envelope, Completed)
+    assert [request.url.params.get("cursor") for request in host.requests] == [None, "next"]
+    assert {request.url.params["label"] for request in host.requests} == {"who=me"}
+
+
+def test_many_jobs_are_cancelled_and_forgotten_at_once(client: Client, host: ScriptedHost) -> None:
+    host.will_answer(202, {"jobs": 3})
+    host.will_answer(200, {"jobs": 2})
+
+    assert (client.cancel_all(label="who=me"), client.forget_all(spec="echo")) == (3, 2)
+    assert [request.url.raw_path for request in host.requests] == [
+        b"/v1/jobs/cancel?label=who%3Dme",
+        b"/v1/jobs/forget?spec=echo",
+    ]
 
 
 def test_the_envelope_is_read_as_its_kind(client: Client, host: ScriptedHost) -> None:

@@ -8,7 +8,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from cuttlebone.job.host_time import HostTime
-from cuttlebone.job.job import Job, JobFilter, Submission
+from cuttlebone.job.job import Job, Submission
+from cuttlebone.job.job_filter import JobFilter
 from cuttlebone.service.host import Host
 from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Failed, JobStatus, Json

@@ -6,7 +6,8 @@ import pytest
 
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.job.events import EventKind
-from cuttlebone.job.job import TENANT, Job, JobFilter, JobKey, Submission
+from cuttlebone.job.job import TENANT, Job, JobKey, Submission
+from cuttlebone.job.job_filter import JobFilter
 from cuttlebone.job_options import Limits
 from cuttlebone.service.host import Host
 from cuttlebone_abi import Cancelled, Completed, Failed, JobStatus, Signature, parse_type

@@ -21,7 +21,8 @@ from hypothesis.stateful import (
 
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.job.events import EventKind
-from cuttlebone.job.job import Fence, Job, JobFilter
+from cuttlebone.job.job import Fence, Job
+from cuttlebone.job.job_filter import JobFilter
 from cuttlebone.job.journal import JournalEntry, JournalPart, digest
 from cuttlebone.job_options import Limits, Priority
 from cuttlebone.store.stores import Stores

@@ -16,9 +16,13 @@ from cuttlebone.store.leases import OWNER_NAME
 from cuttlebone.store.memory import MemoryState, open_memory_stores
 from cuttlebone.store.sqlite import open_sqlite_stores
 from cuttlebone.store.stores import Stores
-from cuttlebone_abi import Completed, Json, Usage
+from cuttlebone_abi import Completed, Failed, Failure, Json, Usage
 
 DONE = Completed(result=2**70, usage=Usage(tokens_in=1, tokens_out=2, duration_ms=3, model="m"))
+LOST = Failed(
+    error=Failure(code="no_luck", message="it was not my day"),
+    usage=Usage(tokens_in=0, tokens_out=0, duration_ms=0, model=""),
+)
 SPENT = Accounting(
     queue_ms=1,
     guest_ms=2,

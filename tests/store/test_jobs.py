@@ -3,19 +3,23 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from cuttlebone.job.events import EventKind
-from cuttlebone.job.job import JobFilter
+from cuttlebone.job.job_filter import LIVE, JobFilter
 from cuttlebone.store.memory import open_memory_stores
 from cuttlebone.store.stores import Stores
 from cuttlebone_abi import JobStatus
 from store.stores import (
     DONE,
     ENTRY,
+    LOST,
     PART,
     SPENT,
     START,
     append,
     claimed,
+    fence,
     finish,
     insert,
     job,
@@ -125,10 +129,92 @@ def test_listings_are_filtered(stores: Stores) -> None:
     def ids(wanted: JobFilter) -> list[str]:
         return [one.id for one in stores.jobs.find(wanted)]
 
-    assert ids(JobFilter(status=JobStatus.RUNNING)) == ["a"]
-    assert ids(JobFilter(spec="other")) == ["c"]
-    assert ids(JobFilter(label=("team", "x"))) == ["c"]
-    assert ids(JobFilter(label=("team", "y"))) == []
+    assert ids(JobFilter(statuses=frozenset({JobStatus.RUNNING}))) == ["a"]
+    assert ids(JobFilter(specs=frozenset({"other"}))) == ["c"]
+    assert ids(JobFilter(labels={"team": "x"})) == ["c"]
+    assert ids(JobFilter(labels={"team": "y"})) == []
+
+
+@pytest.fixture
+def filled(stores: Stores) -> Stores:
+    """`done` and `lost` have ended, `on` runs, `off` and `new` wait; all but `new` are of one team."""
+    for second, name in enumerate(("done", "lost", "on", "off", "new")):
+        labels = {"team": "x", "name": name} if name != "new" else {}
+        created = START + timedelta(seconds=second)
+        one = replace(job(name), labels=labels, created_at=created)
+        stores.jobs.insert(one, waiting_max=9).result()
+    for _ in range(3):
+        claimed(stores)
+    finish(stores, "done")
+    stores.jobs.finish(fence(stores, "lost"), envelope=LOST, accounting=None)
+    return stores
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        (JobFilter(), ["new", "off", "on", "lost", "done"]),
+        (JobFilter(statuses=LIVE), ["new", "off", "on"]),
+        (JobFilter(statuses=LIVE, labels={"team": "x"}), ["off", "on"]),
+        (JobFilter(labels={"team": "x", "name": "on"}), ["on"]),
+        (JobFilter(labels={"team": "x", "name": "new"}), []),
+        (JobFilter(specs=frozenset({"echo", "other"}), labels={"name": "on"}), ["on"]),
+        (JobFilter(created_after=START + timedelta(seconds=3)), ["new"]),
+        (JobFilter(created_before=START + timedelta(seconds=1)), ["done"]),
+        (JobFilter(error_code="no_luck"), ["lost"]),
+        (JobFilter(error_code="timeout"), []),
+        (JobFilter(tenant="y"), []),
+    ],
+)
+def test_what_a_filter_means_is_listed_and_counted(
+    filled: Stores, wanted: JobFilter, names: list[str]
+) -> None:
+    assert [one.id for one in filled.jobs.find(wanted)] == names
+    assert filled.jobs.count(replace(wanted, limit=1)) == len(names)
+
+
+def test_all_that_a_filter_means_are_marked_once(filled: Stores) -> None:
+    of_team = JobFilter(labels={"team": "x"})
+
+    marked = filled.jobs.request_cancel_all(of_team)
+
+    assert {row.key.id for row in marked} == {"on", "off"}
+    assert all(row.cancel_requested for row in marked)
+    assert filled.jobs.request_cancel_all(of_team) == []
+    left = filled.jobs.status(key("new"))
+    assert left is not None
+    assert not left.cancel_requested
+
+
+def test_no_more_are_marked_or_wiped_at_once_than_the_limit(filled: Stores) -> None:
+    one = JobFilter(limit=1)
+
+    assert [len(filled.jobs.request_cancel_all(one)) for _ in range(4)] == [1, 1, 1, 0]
+    assert [filled.jobs.forget_all(one) for _ in range(3)] == [1, 1, 0]
+
+
+def test_several_that_wait_end_in_one_commit(filled: Stores) -> None:
+    gone = fence(filled, "on")._replace(attempt=0)
+    woken: list[None] = []
+    with filled.events.subscribe(key("off"), lambda: woken.append(None)):
+        ended = filled.jobs.finish_all(
+            [fence(filled, "off"), gone, fence(filled, "new")], envelope=LOST
+        )
+
+    assert list(ended) == [True, False, True]
+    assert [one.id for one in filled.jobs.find(JobFilter(error_code="no_luck"))] == [
+        "new",
+        "off",
+        "lost",
+    ]
+    assert woken
+    assert filled.jobs.waiting() == 0
+
+
+def test_only_what_has_ended_is_wiped_with_all_that_a_filter_means(filled: Stores) -> None:
+    assert filled.jobs.forget_all(JobFilter(statuses=LIVE)) == 0
+    assert filled.jobs.forget_all(JobFilter(labels={"team": "x"})) == 2
+    assert [one.id for one in filled.jobs.find(JobFilter())] == ["new", "off", "on"]
 
 
 def test_a_final_job_can_be_forgotten_with_all_that_belongs_to_it(stores: Stores) -> None:

@@ -11,11 +11,13 @@ from cuttlebone.access import Authenticator, Quotas
 from cuttlebone.api.app_state import AppState, keep_state
 from cuttlebone.api.block_routes import router as block_routes
 from cuttlebone.api.connection_limits import ConnectionLimits
+from cuttlebone.api.dependencies import KnownQuery
 from cuttlebone.api.error_middleware import ErrorMiddleware
 from cuttlebone.api.event_routes import router as event_routes
 from cuttlebone.api.health_routes import router as health_routes
 from cuttlebone.api.job_routes import router as job_routes
 from cuttlebone.api.journal_slots import JournalSlots
+from cuttlebone.api.listing_routes import router as listing_routes
 from cuttlebone.api.metrics_middleware import MetricsMiddleware
 from cuttlebone.api.openapi import openapi_document
 from cuttlebone.api.operation_routes import router as operation_routes
@@ -69,6 +71,7 @@ def create_app(
     keep_state(app, _state(host, authenticator or Authenticator(), limits or ConnectionLimits()))
     for router in (
         submission_routes,
+        listing_routes,
         job_routes,
         event_routes,
         block_routes,
@@ -76,7 +79,7 @@ def create_app(
         health_routes,
         operation_routes,
     ):
-        app.include_router(router)
+        app.include_router(router, dependencies=[KnownQuery])
     _serve_document(app)
     for error in _REFUSED:
         app.add_exception_handler(error, refuse)

@@ -1,9 +1,10 @@
 """What routes ask for: who asks and whether they may, the services of the host, the job of the path."""
 
-from collections.abc import AsyncIterator
-from typing import Annotated, Any, TypeAlias
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated, Any, Final, TypeAlias
 
 from fastapi import Depends, Path, Query, Request
+from fastapi.dependencies.models import Dependant
 
 from cuttlebone.access import Caller, Quotas, TokenScope
 from cuttlebone.access.authenticator import require
@@ -12,10 +13,13 @@ from cuttlebone.api.authorization_header import credential_of
 from cuttlebone.api.request_body import parse_body, receive_json
 from cuttlebone.api.submission_body import SubmissionBody
 from cuttlebone.api.subscribers import Subscribers, Subscription
+from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.job.job import Job, JobKey
 from cuttlebone.service.host_status import HostStatus
 from cuttlebone.service.job_service import JobService
 from cuttlebone.service.spec_service import SpecService
+from cuttlebone.text import printable
+from cuttlebone.text.suggestions import suggestion
 
 OWN_ID = r"^[A-Za-z0-9_-]{8,64}$"
 SHA256 = "^[0-9a-f]{64}$"
@@ -90,6 +94,30 @@ def allowed(scope: TokenScope) -> Any:  # what the framework takes has no public
         request.state.caller = caller
 
     return Depends(check)
+
+
+async def _check_query(request: Request) -> None:
+    if not request.url.query:
+        return
+    known = set(_query_keys(request.scope["route"].dependant))
+    for key in request.query_params:
+        if key not in known:
+            shown = printable(key, chars_max=64)
+            raise CallerError(
+                ProblemCode.BAD_REQUEST,
+                f"`{shown}` in the query: unknown key{suggestion(key, known)}",
+            )
+
+
+def _query_keys(asked: Dependant) -> Iterator[str]:
+    """What a route and all that it asks for take from the query."""
+    yield from (one.alias for one in asked.query_params)
+    for other in asked.dependencies:
+        yield from _query_keys(other)
+
+
+KnownQuery: Final = Depends(_check_query)
+"""Refuses a key that a route does not know: one that is misspelt would mean all jobs, not some."""
 
 
 async def _seen_tenant(

@@ -1,4 +1,4 @@
-"""Routes of jobs: list, show, wait, cancel, result, journal, forget."""
+"""Routes of one job: show, wait, cancel, result, journal, forget."""
 
 from typing import Annotated, Final
 
@@ -6,7 +6,6 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from cuttlebone.access import TokenScope
-from cuttlebone.api.cursors import cursor_after, read_cursor
 from cuttlebone.api.dependencies import (
     AllQuotas,
     AllSubscribers,
@@ -14,84 +13,20 @@ from cuttlebone.api.dependencies import (
     ExistingJob,
     Jobs,
     JournalSlot,
-    SeenTenant,
     allowed,
 )
 from cuttlebone.api.long_poll import until_final
 from cuttlebone.api.openapi import answer, nothing, problems
 from cuttlebone.api.openapi_examples import read_examples
-from cuttlebone.api.resource_views import (
-    ExactJson,
-    PiecewiseJson,
-    job_answer,
-    job_path,
-    job_summary,
-)
-from cuttlebone.api.submission_body import LABEL_KEY, LABEL_VALUE_CHARS_MAX
+from cuttlebone.api.resource_views import ExactJson, PiecewiseJson, job_answer, job_path
 from cuttlebone.errors import RETRY_SOON_S, CallerError, ProblemCode
-from cuttlebone.http_types import JobPage, JobResource
-from cuttlebone.job.job import JobFilter
+from cuttlebone.http_types import JobResource
 from cuttlebone.job.recorded_job import RecordedJob
-from cuttlebone_abi import Envelope, JobStatus
+from cuttlebone_abi import Envelope
 
 WAIT_S_MAX: Final = 60
-JOBS_LISTED_DEFAULT: Final = 50
-JOBS_LISTED_MAX: Final = 200
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
-
-
-@router.get(
-    "",
-    summary="List jobs",
-    response_model=JobPage,
-    dependencies=[allowed(TokenScope.READ)],
-    responses={
-        200: answer("Some jobs, newest first.", read_examples("job_page")),
-        **problems(ProblemCode.BAD_REQUEST),
-    },
-)
-def list_jobs(
-    jobs: Jobs,
-    tenant: SeenTenant,
-    status: Annotated[JobStatus | None, Query(description="Only jobs that stand there.")] = None,
-    spec: Annotated[
-        str | None, Query(description="Only jobs of this spec.", max_length=256)
-    ] = None,
-    label: Annotated[
-        str | None,
-        Query(
-            description="Only jobs with this label, as `key=value`.",
-            pattern=f"^{LABEL_KEY}=",
-            max_length=65 + LABEL_VALUE_CHARS_MAX,
-        ),
-    ] = None,
-    limit: Annotated[int, Query(ge=1, le=JOBS_LISTED_MAX)] = JOBS_LISTED_DEFAULT,
-    cursor: Annotated[
-        str | None, Query(description="From the page before.", max_length=1024)
-    ] = None,
-) -> Response:
-    """Show jobs without what may be large about them: progress and envelope."""
-    key, _, value = (label or "").partition("=")
-    found = jobs.find(
-        JobFilter(
-            tenant=tenant,
-            status=status,
-            spec=spec,
-            label=(key, value) if label else None,
-            limit=limit + 1,  # one more tells whether there is a next page
-            before=None if cursor is None else read_cursor(jobs.secret, tenant, cursor),
-        )
-    )
-    page = found[:limit]
-    return ExactJson(
-        JobPage(
-            jobs=[job_summary(job) for job in page],
-            cursor=cursor_after(jobs.secret, tenant, page[-1].number)
-            if len(found) > limit
-            else None,
-        )
-    )
 
 
 @router.get(

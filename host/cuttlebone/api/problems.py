@@ -151,7 +151,7 @@ def as_caller_error(error: Exception, request: Request) -> CallerError:
 def _parameters(error: RequestValidationError) -> str:
     """Say of each parameter that is wrong where it stands, its name, and why it is wrong."""
     return "; ".join(
-        f"`{printable(str(fault['loc'][-1]))}` in the {fault['loc'][0]}: "
+        f"`{printable(str(fault['loc'][1]))}` in the {fault['loc'][0]}: "
         f"{requirement(fault)}, "
         f"but is {printable(repr(fault['input']), chars_max=80)}"
         for fault in error.errors()

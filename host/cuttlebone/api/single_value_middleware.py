@@ -24,6 +24,9 @@ SINGLE_HEADERS: Final = {
 }
 """Those that mean something here and are no list. `Host` is looked at with the names of this host."""
 
+REPEATED_KEYS: Final = frozenset({"label", "spec", "status"})
+"""Of a query: those that are lists."""
+
 
 class SingleValueMiddleware:
     """Refuses what a request states twice though it counts once. Immutable.
@@ -55,7 +58,7 @@ def _fault(scope: Scope) -> CallerError | None:
             unquote_plus(part.partition("=")[0]) for part in query.decode("latin-1").split("&")
         )
         for key, times in keys.items():
-            if times > 1 and key:
+            if times > 1 and key and key not in REPEATED_KEYS:
                 return _refused(f"a query states `{printable(key, chars_max=64)}` once", times)
     return None
 

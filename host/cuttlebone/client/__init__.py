@@ -1,6 +1,7 @@
 """A Python client of the HTTP API of a host: submit jobs, watch them, take their envelopes."""
 
 from cuttlebone.client.async_client import AsyncClient
+from cuttlebone.client.job_selection import JobSelection
 from cuttlebone.client.refusal import NoHost, Refused, Unreachable
 from cuttlebone.client.stream_event import StreamEvent
 from cuttlebone.client.submit_options import SubmitOptions
@@ -12,6 +13,7 @@ from cuttlebone.http_types import (
     JobPage,
     JobResource,
     JobSummary,
+    ListedJob,
     ModelResource,
     QueueResource,
     SpecList,
@@ -27,7 +29,9 @@ __all__ = [
     "DeliveryResource",
     "JobPage",
     "JobResource",
+    "JobSelection",
     "JobSummary",
+    "ListedJob",
     "ModelResource",
     "NoHost",
     "QueueResource",

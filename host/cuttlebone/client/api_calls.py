@@ -2,7 +2,7 @@
 
 import hashlib
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Generic, TypeVar
@@ -10,18 +10,20 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, TypeAdapter
 
+from cuttlebone.client.job_selection import JobSelection, selection_query
 from cuttlebone.client.submit_options import SubmitOptions
 from cuttlebone.http_types import (
     BlockList,
     BlockResource,
     DeliveryList,
     EventResource,
+    JobCount,
     JobPage,
     JobResource,
     ModelList,
     SpecList,
 )
-from cuttlebone_abi import Envelope, JobStatus, Json
+from cuttlebone_abi import Envelope, Json
 
 T = TypeVar("T")
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -33,6 +35,9 @@ ANSWER_BYTES_MAX: Final = 64 << 20
 
 JOURNAL_BYTES_MAX: Final = 256 << 20
 """A journal keeps 64 MiB by itself, and as strings within JSON these may take twice as much."""
+
+PAGE_JOBS_MAX: Final = 200
+"""The most jobs that the host puts on a page."""
 
 COMPILE_S_MAX: Final = 60
 """The longest that the host takes to compile a block."""
@@ -50,7 +55,7 @@ class Call(Generic[T]):
     method: str
     path: str
     read: Callable[[bytes], T]
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     body: Json = None
     content: bytes | None = None
     """A body that is no JSON."""
@@ -96,12 +101,29 @@ def job(job_id: str, *, wait_s: float = 0) -> Call[JobResource]:
 
 
 def jobs(
-    *, status: JobStatus | None, spec: str | None, label: str | None, limit: int, cursor: str | None
+    chosen: JobSelection, *, envelopes: bool, count: bool, limit: int, cursor: str | None
 ) -> Call[JobPage]:
     """Ask for a page of jobs, newest first."""
-    wanted = {"status": status, "spec": spec, "label": label, "limit": str(limit), "cursor": cursor}
-    query = {name: value for name, value in wanted.items() if value is not None}
+    query: dict[str, str | Sequence[str]] = {**selection_query(chosen), "limit": str(limit)}
+    if envelopes:
+        query["include"] = "envelope"
+    if count:
+        query["count"] = "true"
+    if cursor is not None:
+        query["cursor"] = cursor
     return Call("GET", "/v1/jobs", _answer(JobPage), query=query)
+
+
+def cancel_all(chosen: JobSelection) -> Call[JobCount]:
+    """Ask for the end of all jobs that are meant. Asked twice, the second answer counts none of them."""
+    query = selection_query(chosen)
+    return Call("POST", "/v1/jobs/cancel", _answer(JobCount), query=query, repeatable=False)
+
+
+def forget_all(chosen: JobSelection) -> Call[JobCount]:
+    """Ask that all jobs that are meant and have ended be wiped. Asked twice, it is as with `cancel_all`."""
+    query = selection_query(chosen)
+    return Call("POST", "/v1/jobs/forget", _answer(JobCount), query=query, repeatable=False)
 
 
 def cancel(job_id: str) -> Call[JobResource]:

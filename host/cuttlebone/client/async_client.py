@@ -9,9 +9,10 @@ import httpx
 from httpx_sse import EventSource, SSEError
 
 from cuttlebone.client import api_calls
-from cuttlebone.client.api_calls import ANSWER_BYTES_MAX, WAIT_S_MAX, Call
+from cuttlebone.client.api_calls import ANSWER_BYTES_MAX, PAGE_JOBS_MAX, WAIT_S_MAX, Call
 from cuttlebone.client.exchange import BROKEN, TIMEOUT_S, Exchange, trouble_of
 from cuttlebone.client.host_address import address_of
+from cuttlebone.client.job_selection import JobSelection
 from cuttlebone.client.refusal import NoHost, Refused, Unreachable
 from cuttlebone.client.resumption import Resumption, RetryPause
 from cuttlebone.client.stream_event import StreamEvent
@@ -22,10 +23,11 @@ from cuttlebone.http_types import (
     DeliveryList,
     JobPage,
     JobResource,
+    ListedJob,
     ModelResource,
     SpecList,
 )
-from cuttlebone_abi import Envelope, JobStatus, Json
+from cuttlebone_abi import Envelope, Json
 
 T = TypeVar("T")
 
@@ -81,16 +83,37 @@ class AsyncClient:
     async def jobs(
         self,
         *,
-        status: JobStatus | None = None,
-        spec: str | None = None,
-        label: str | None = None,
+        envelopes: bool = False,
+        count: bool = False,
         limit: int = 50,
         cursor: str | None = None,
+        **chosen: Unpack[JobSelection],
     ) -> JobPage:
-        """Return a page of jobs, newest first; `label` is `key=value`."""
+        """Return a page of jobs, newest first, see `JobSelection`; on wish with envelopes, or a count of all."""
         return await self._do(
-            api_calls.jobs(status=status, spec=spec, label=label, limit=limit, cursor=cursor)
+            api_calls.jobs(chosen, envelopes=envelopes, count=count, limit=limit, cursor=cursor)
         )
+
+    async def all_jobs(
+        self, *, envelopes: bool = False, **chosen: Unpack[JobSelection]
+    ) -> AsyncGenerator[ListedJob, None]:
+        """Yield all jobs that are meant, newest first, page by page."""
+        cursor, more = None, True
+        while more:
+            page = await self.jobs(
+                envelopes=envelopes, limit=PAGE_JOBS_MAX, cursor=cursor, **chosen
+            )
+            for job in page.jobs:
+                yield job
+            cursor, more = page.cursor, page.cursor is not None
+
+    async def cancel_all(self, **chosen: Unpack[JobSelection]) -> int:
+        """Ask for the end of all jobs that are meant; return how many had not ended and were not asked."""
+        return (await self._do(api_calls.cancel_all(chosen))).jobs
+
+    async def forget_all(self, **chosen: Unpack[JobSelection]) -> int:
+        """Wipe all jobs that are meant and have ended; return how many."""
+        return (await self._do(api_calls.forget_all(chosen))).jobs
 
     async def wait(self, job_id: str) -> JobResource:
         """Return a job once it is final, however long that takes, over restarts of the host."""

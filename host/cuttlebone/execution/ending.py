@@ -8,6 +8,7 @@ from cuttlebone.errors import JobError
 from cuttlebone.execution.accepted_specs import AcceptedSpecs
 from cuttlebone.execution.running_jobs import RunningJobs
 from cuttlebone.job.job import Accounting, Job, JobKey, JobStatusRow
+from cuttlebone.job.job_filter import JobFilter
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.store.jobs import JobStore
 from cuttlebone_abi import (
@@ -92,14 +93,34 @@ class JobEnding:
             self.end_waiting(job, CANCELLED)
         self._running.stop(key, CANCELLED)
 
+    def cancel_all(self, wanted: JobFilter) -> int:
+        """Ask for the end of the jobs that are meant and have not ended; return how many that are now.
+
+        One of which that was asked before is not among them. At most `wanted.limit`, in two commits.
+        """
+        marked = self._jobs.request_cancel_all(wanted)
+        queued = [job for job in marked if job.status is JobStatus.QUEUED]
+        envelope = stopped(CANCELLED, NO_USAGE)
+        ended = self._jobs.finish_all([job.fence for job in queued], envelope=envelope)
+        for job, now_final in zip(queued, ended, strict=True):
+            if now_final:
+                self._note_end(job, envelope)
+                self._metrics.job_ended(job.spec, envelope.status)
+        for job in marked:
+            self._running.stop(job.key, CANCELLED)
+        return len(marked)
+
     def _finished(
         self, job: Job | JobStatusRow, envelope: Envelope, accounting: Accounting | None
     ) -> bool:
         if not self._jobs.finish(job.fence, envelope=envelope, accounting=accounting):
             return False
+        self._note_end(job, envelope)
+        return True
+
+    def _note_end(self, job: Job | JobStatusRow, envelope: Envelope) -> None:
         self._specs.release(job.spec_sha256)
         _tell_end(job, envelope)
-        return True
 
 
 def _tell_end(job: Job | JobStatusRow, envelope: Envelope) -> None:

@@ -5,7 +5,7 @@ import time
 
 from cuttlebone.execution.ending import STOPPING
 from cuttlebone.execution.worker import Worker
-from cuttlebone.job.job import JobFilter
+from cuttlebone.job.job_filter import JobFilter
 from cuttlebone_abi import JobStatus
 
 _BATCH = 500
@@ -44,7 +44,7 @@ class JobThreads:
             thread.join()
 
     def _end_queued(self) -> None:
-        queued = JobFilter(status=JobStatus.QUEUED, limit=_BATCH)
+        queued = JobFilter(statuses=frozenset({JobStatus.QUEUED}), limit=_BATCH)
         while jobs := self._worker.stores.jobs.find(queued):
             for job in jobs:
                 self._worker.ending.end_waiting(job, STOPPING)

@@ -110,13 +110,28 @@ class JobResource(JobSummary):
     envelope: Envelope | None = Field(None, description="When the job has ended.")
 
 
+class ListedJob(JobSummary):
+    """A job on a page."""
+
+    envelope: Envelope | None = Field(
+        None, description="When the job has ended, if the page was asked to include it."
+    )
+
+
+class JobCount(Resource):
+    """To how many jobs something was done."""
+
+    jobs: int
+
+
 class JobPage(Resource):
     """Some jobs, newest first."""
 
-    jobs: list[JobSummary]
+    jobs: list[ListedJob]
     cursor: str | None = Field(
         None, description="Give it as `?cursor=` for the next page; null: no more."
     )
+    count: int | None = Field(None, description="Jobs on all pages, if that was asked for.")
 
 
 class EventResource(Resource):

@@ -186,32 +186,6 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True)
-class JobFilter:
-    """Which jobs a listing shows, newest first.
-
-    `before` is the number of the last job already seen: it says where to go on even when that job
-    was forgotten meanwhile.
-    """
-
-    tenant: str | None = None
-    status: JobStatus | None = None
-    spec: str | None = None
-    label: tuple[str, str] | None = None
-    limit: int = 50
-    before: int | None = None
-
-    def matches(self, job: Job) -> bool:
-        """Whether the listing shows this job."""
-        return (
-            self.tenant in {None, job.tenant}
-            and self.status in {None, job.status}
-            and self.spec in {None, job.spec}
-            and (self.before is None or job.number < self.before)
-            and (self.label is None or job.labels.get(self.label[0]) == self.label[1])
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class QueuePlace:
     """Where a queued job stands."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Final
 
 from cuttlebone.endpoints.directory import EndpointDirectory
@@ -15,12 +16,12 @@ from cuttlebone.job.events import JobEvent
 from cuttlebone.job.job import (
     Admitted,
     Job,
-    JobFilter,
     JobKey,
     JobStatusRow,
     QueuePlace,
     Submission,
 )
+from cuttlebone.job.job_filter import LIVE, JobFilter
 from cuttlebone.job.journal import JournalEntry
 from cuttlebone.job.recorded_job import recorded_job_parts
 from cuttlebone.service.answers import model_statuses
@@ -28,6 +29,8 @@ from cuttlebone.specs.catalog import Catalog
 from cuttlebone.store.stores import Stores
 from cuttlebone.text import printable
 
+CHANGED_AT_ONCE_MAX: Final = 500
+"""Jobs that one commit cancels or wipes: more at once would hold up everything else."""
 EVENTS_READ_MAX: Final = 1_000
 """Events that one read of an event log returns at most."""
 
@@ -91,6 +94,14 @@ class JobService:
         """Jobs, newest first, at most `wanted.limit`."""
         return self._stores.jobs.find(wanted)
 
+    def count(self, wanted: JobFilter) -> int:
+        """How many jobs are meant, whatever `wanted.limit`."""
+        return self._stores.jobs.count(wanted)
+
+    def pending(self, wanted: JobFilter) -> int:
+        """How many of the jobs that are meant have not ended."""
+        return self._stores.jobs.count(replace(wanted, statuses=LIVE))
+
     @property
     def secret(self) -> bytes:
         """What is told of the order of jobs is sealed with it; it is kept with them."""
@@ -109,6 +120,14 @@ class JobService:
         """Ask for the end of a job; one that is final already stays as it is. Idempotent."""
         self._ending.cancel(key)
         return self.get(key)
+
+    def cancel_all(self, wanted: JobFilter) -> int:
+        """Ask for the end of all jobs that are meant; return how many had not ended and were not asked."""
+        return _in_rounds(self._ending.cancel_all, wanted)
+
+    def forget_all(self, wanted: JobFilter) -> int:
+        """Wipe all jobs that are meant and have ended; return how many."""
+        return _in_rounds(self._stores.jobs.forget_all, wanted)
 
     def forget(self, key: JobKey) -> None:
         """Wipe a final job: input, events, journal, envelope. Raises CallerError, StoreUnavailable.
@@ -180,6 +199,15 @@ class JobService:
             if model.role == role and model.state is not Phase.READY:
                 return f"a free job thread, and the model `{role}`, which is {model.state}"
         return "a free job thread"
+
+
+def _in_rounds(change: Callable[[JobFilter], int], wanted: JobFilter) -> int:
+    some = replace(wanted, limit=CHANGED_AT_ONCE_MAX)
+    changed = last = change(some)
+    while last == CHANGED_AT_ONCE_MAX:
+        last = change(some)
+        changed += last
+    return changed
 
 
 def _unknown_job(key: JobKey) -> CallerError:

@@ -5,7 +5,8 @@ from concurrent.futures import Future
 from datetime import datetime
 from typing import Final, Protocol
 
-from cuttlebone.job.job import Accounting, Fence, Job, JobFilter, JobKey, JobStatusRow
+from cuttlebone.job.job import Accounting, Fence, Job, JobKey, JobStatusRow
+from cuttlebone.job.job_filter import JobFilter
 from cuttlebone_abi import Envelope, JobStatus
 
 POSITION_MAX: Final = 1_000
@@ -19,8 +20,8 @@ class JobStore(Protocol):
     envelope is there before anybody can see a final status; the last event of a final job is its
     result; a job is run by at most one owner. What a call returns is as durable as the store can make it.
 
-    While the store cannot be written, `insert`, `request_cancel`, `renew` and `forget` raise
-    StoreUnavailable and keep nothing; what job threads write is tried again until it is written
+    While the store cannot be written, `insert`, `request_cancel`, `renew`, `forget` and those for all
+    of a filter raise StoreUnavailable and keep nothing; what job threads write is tried again until it is written
     or, after `hurry` of the stores, raises StoreUnavailable as well: the next start finds the job
     still running.
     """
@@ -65,6 +66,12 @@ class JobStore(Protocol):
     def finish(self, fence: Fence, *, envelope: Envelope, accounting: Accounting | None) -> bool:
         """Make the job final with all that follows, if that is still its attempt (compare and set)."""
 
+    def finish_all(self, fences: Sequence[Fence], *, envelope: Envelope) -> Sequence[bool]:
+        """Do as `finish` does for jobs that never ran, all with one envelope, in one commit."""
+
+    def request_cancel_all(self, wanted: JobFilter) -> Sequence[JobStatusRow]:
+        """Mark jobs that are not final and not marked, at most `wanted.limit`, in one commit; return them."""
+
     def request_cancel(self, key: JobKey) -> JobStatusRow | None:
         """Mark a job that is not final; a queued one can be finished at once by `finish`."""
 
@@ -76,6 +83,9 @@ class JobStore(Protocol):
 
     def find(self, wanted: JobFilter) -> Sequence[Job]:
         """Jobs, newest first, at most `wanted.limit`."""
+
+    def count(self, wanted: JobFilter) -> int:
+        """How many jobs are meant, whatever `wanted.limit`. Those that have not ended are found at once."""
 
     def position(self, key: JobKey) -> int | None:
         """How many queued jobs of its tenant go before this queued one; None if it is not queued.
@@ -106,6 +116,9 @@ class JobStore(Protocol):
 
     def forget(self, key: JobKey) -> bool:
         """Wipe a final job with its events and journal; return False if it is not final."""
+
+    def forget_all(self, wanted: JobFilter) -> int:
+        """Wipe final jobs, at most `wanted.limit`, in one commit; return how many."""
 
     def forget_finished_before(self, moment: datetime, *, ttl_s: int) -> int:
         """Wipe the final jobs whose time to live, `ttl_s` if they have none, ended before `moment`."""

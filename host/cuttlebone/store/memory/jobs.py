@@ -2,7 +2,7 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -11,7 +11,8 @@ from itertools import islice
 from cuttlebone.errors import CallerError
 from cuttlebone.job.delivery import Delivery, DeliveryState
 from cuttlebone.job.events import EventKind
-from cuttlebone.job.job import Accounting, Fence, Job, JobFilter, JobKey, JobStatusRow
+from cuttlebone.job.job import Accounting, Fence, Job, JobKey, JobStatusRow
+from cuttlebone.job.job_filter import JobFilter
 from cuttlebone.store.jobs import POSITION_MAX
 from cuttlebone.store.leases import lease_end, may_take
 from cuttlebone.store.memory.insertion import insert
@@ -116,15 +117,29 @@ class MemoryJobs:
 
     def finish(self, fence: Fence, *, envelope: Envelope, accounting: Accounting | None) -> bool:
         """Make the job final with all that follows, if that is still its attempt."""
+        with self._state.lock:
+            ended = self._finish(fence, envelope, accounting)
+        if ended:
+            self._state.watchers.wake((fence.key,))
+        return ended
+
+    def finish_all(self, fences: Sequence[Fence], *, envelope: Envelope) -> Sequence[bool]:
+        """Make jobs final that never ran, all with one envelope; return which of them were still there."""
+        with self._state.lock:
+            ended = [self._finish(fence, envelope, None) for fence in fences]
+        self._state.watchers.wake(
+            fence.key for fence, now_final in zip(fences, ended, strict=True) if now_final
+        )
+        return ended
+
+    def _finish(self, fence: Fence, envelope: Envelope, accounting: Accounting | None) -> bool:
         state = self._state
-        with state.lock:
-            kept = state.fenced(fence)
-            if kept is None:
-                return False
-            self._end(kept, envelope, accounting)
-            while len(state.finished) > self._kept_max:
-                state.forget(next(iter(state.finished)))
-        state.watchers.wake((fence.key,))
+        kept = state.fenced(fence)
+        if kept is None:
+            return False
+        self._end(kept, envelope, accounting)
+        while len(state.finished) > self._kept_max:
+            state.forget(next(iter(state.finished)))
         return True
 
     def _end(self, kept: KeptJob, envelope: Envelope, accounting: Accounting | None) -> None:
@@ -155,6 +170,21 @@ class MemoryJobs:
             )
             self._state.pending[topic, ended.key] = None
 
+    def request_cancel_all(self, wanted: JobFilter) -> Sequence[JobStatusRow]:
+        """Mark jobs that are not final and not marked, at most `wanted.limit`; return them."""
+        with self._state.lock:
+            fresh = (
+                kept
+                for kept in self._matching(wanted)
+                if not kept.job.status.final and not kept.job.cancel_requested
+            )
+            marked = list(islice(fresh, wanted.limit))
+            for kept in marked:
+                kept.job = replace(kept.job, cancel_requested=True)
+            rows = [kept.status_row() for kept in marked]
+        self._state.watchers.wake(row.key for row in rows)
+        return rows
+
     def request_cancel(self, key: JobKey) -> JobStatusRow | None:
         """Mark a job that is not final; a queued one can be finished at once by `finish`."""
         with self._state.lock:
@@ -176,6 +206,16 @@ class MemoryJobs:
             self._state.forget(key)
         self._state.watchers.wake((key,))
         return True
+
+    def forget_all(self, wanted: JobFilter) -> int:
+        """Wipe final jobs, at most `wanted.limit`; return how many."""
+        with self._state.lock:
+            final = (kept.job for kept in self._matching(wanted) if kept.job.status.final)
+            over = [job.key for job in islice(final, wanted.limit)]
+            for key in over:
+                self._state.forget(key)
+        self._state.watchers.wake(over)
+        return len(over)
 
     def forget_finished_before(self, moment: datetime, *, ttl_s: int) -> int:
         """Wipe the final jobs whose time to live, `ttl_s` if they have none, ended before `moment`."""
@@ -209,8 +249,16 @@ class MemoryJobs:
     def find(self, wanted: JobFilter) -> Sequence[Job]:
         """Jobs, newest first, at most `wanted.limit`."""
         with self._state.lock:
-            newest_first = (kept.job for kept in reversed(self._state.kept.values()))
-            return list(islice(filter(wanted.matches, newest_first), wanted.limit))
+            return [kept.job for kept in islice(self._matching(wanted), wanted.limit)]
+
+    def count(self, wanted: JobFilter) -> int:
+        """How many jobs are meant, whatever `wanted.limit`."""
+        with self._state.lock:
+            return sum(1 for _ in self._matching(wanted))
+
+    def _matching(self, wanted: JobFilter) -> Iterator[KeptJob]:
+        newest_first = reversed(self._state.kept.values())
+        return (kept for kept in newest_first if wanted.matches(kept.job))
 
     def position(self, key: JobKey) -> int | None:
         """How many queued jobs of its tenant go before this queued one; None if it is not queued."""

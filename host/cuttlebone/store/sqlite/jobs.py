@@ -5,10 +5,11 @@ from concurrent.futures import Future
 from datetime import datetime
 from typing import Final
 
-from cuttlebone.job.job import Accounting, Fence, Job, JobFilter, JobKey, JobStatusRow
+from cuttlebone.job.job import Accounting, Fence, Job, JobKey, JobStatusRow
+from cuttlebone.job.job_filter import JobFilter
 from cuttlebone.store.events import GAPS_KEPT_MAX
 from cuttlebone.store.moments import microseconds
-from cuttlebone.store.sqlite import changes
+from cuttlebone.store.sqlite import changes, selection
 from cuttlebone.store.sqlite.database import Database
 from cuttlebone.store.sqlite.insertion import insert
 from cuttlebone.store.sqlite.reading import (
@@ -17,7 +18,6 @@ from cuttlebone.store.sqlite.reading import (
     UNFINISHED_BY_SPEC,
     expired_in,
     job_in,
-    jobs_in,
     position_in,
     status_in,
 )
@@ -86,6 +86,21 @@ class SqliteJobs:
             lambda transaction: changes.finish(transaction, fence, envelope.status, kept, spent)
         )
 
+    def finish_all(self, fences: Sequence[Fence], *, envelope: Envelope) -> Sequence[bool]:
+        """Make jobs final that never ran, all with one envelope; return which of them were still there."""
+        kept = dump_json(envelope)
+        return self._database.insist(
+            lambda transaction: [
+                changes.finish(transaction, fence, envelope.status, kept, None) for fence in fences
+            ]
+        )
+
+    def request_cancel_all(self, wanted: JobFilter) -> Sequence[JobStatusRow]:
+        """Mark jobs that are not final and not marked, at most `wanted.limit`; return them."""
+        return self._database.do(
+            lambda transaction: selection.request_cancel_of(transaction, wanted)
+        )
+
     def request_cancel(self, key: JobKey) -> JobStatusRow | None:
         """Mark a job that is not final; a queued one can be finished at once by `finish`."""
         self._database.do(lambda transaction: changes.request_cancel(transaction, key))
@@ -94,6 +109,13 @@ class SqliteJobs:
     def forget(self, key: JobKey) -> bool:
         """Wipe a final job with its events and journal; return False if it is not final."""
         wiped = self._database.do(lambda transaction: changes.forget(transaction, key))
+        if wiped:
+            self._database.truncate_log()
+        return wiped
+
+    def forget_all(self, wanted: JobFilter) -> int:
+        """Wipe final jobs, at most `wanted.limit`; return how many."""
+        wiped = self._database.do(lambda transaction: selection.forget(transaction, wanted))
         if wiped:
             self._database.truncate_log()
         return wiped
@@ -125,7 +147,12 @@ class SqliteJobs:
     def find(self, wanted: JobFilter) -> Sequence[Job]:
         """Jobs, newest first, at most `wanted.limit`."""
         with self._database.reader() as reader:
-            return jobs_in(reader, wanted)
+            return selection.jobs_in(reader, wanted)
+
+    def count(self, wanted: JobFilter) -> int:
+        """How many jobs are meant, whatever `wanted.limit`."""
+        with self._database.reader() as reader:
+            return selection.count_in(reader, wanted)
 
     def position(self, key: JobKey) -> int | None:
         """How many queued jobs of its tenant go before this queued one; None if it is not queued."""

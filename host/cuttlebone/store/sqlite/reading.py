@@ -7,7 +7,7 @@ from typing import Final
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.job.events import EventKind, JobEvent
-from cuttlebone.job.job import Job, JobFilter, JobKey, JobStatusRow
+from cuttlebone.job.job import Job, JobKey, JobStatusRow
 from cuttlebone.job.journal import JournalEntry, JournalPart
 from cuttlebone.job.recorded_job import RecordedJob, recorded_job
 from cuttlebone.store.jobs import POSITION_MAX
@@ -78,14 +78,6 @@ def expired_in(connection: sqlite3.Connection, moment_us: int) -> list[JobStatus
         (moment_us,),
     )
     return [status_row_of(row) for row in rows]
-
-
-def jobs_in(connection: sqlite3.Connection, wanted: JobFilter) -> list[Job]:
-    """Jobs, newest first, at most `wanted.limit`."""
-    conditions, values = _conditions(wanted)
-    where = f"where {' and '.join(conditions)}" if conditions else ""
-    query = f"select * from jobs {where} order by number desc limit ?"  # noqa: S608  # conditions of our own
-    return [job_of(row) for row in connection.execute(query, (*values, wanted.limit))]
 
 
 def position_in(connection: sqlite3.Connection, key: JobKey) -> int | None:
@@ -169,21 +161,6 @@ def journal_parts_in(connection: sqlite3.Connection, key: JobKey) -> list[Journa
         key,
     )
     return [part_of(row) for row in rows]
-
-
-def _conditions(wanted: JobFilter) -> tuple[list[str], list[str | int]]:
-    """The parts of a where clause, and the values of their places."""
-    parts: list[tuple[str, tuple[str | int, ...] | None]] = [
-        ("tenant = ?", None if wanted.tenant is None else (wanted.tenant,)),
-        ("status = ?", None if wanted.status is None else (wanted.status,)),
-        ("spec = ?", None if wanted.spec is None else (wanted.spec,)),
-        ("labels ->> ('$.' || json_quote(?)) = ?", wanted.label),
-        ("number < ?", None if wanted.before is None else (wanted.before,)),
-    ]
-    stated = [(condition, values) for condition, values in parts if values is not None]
-    return [condition for condition, _ in stated], [
-        value for _, values in stated for value in values
-    ]
 
 
 def recorded_in(folder: Path, job_id: str) -> RecordedJob:
