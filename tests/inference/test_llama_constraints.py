@@ -122,7 +122,7 @@ def test_damaged_constraints_compile_or_are_refused(
         'root ::= [a-z]+ ("," root)?',
     ]
     compiled = 0
-    tried = trials(100)
+    tried = trials(400)
     for number in range(tried):
         if number % 2:
             constraint: JsonSchema | Grammar = Grammar(_damaged(chance, chance.choice(texts)))
