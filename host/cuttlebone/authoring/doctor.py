@@ -14,11 +14,10 @@ from cuttlebone.authoring.sample import sample_of
 from cuttlebone.errors import BlockRefused, Fault, FaultKind, Interrupted, JobError
 from cuttlebone.job_options import Limits
 from cuttlebone.sandbox import Block, GuestLimits, Sandbox
-from cuttlebone.sandbox.block import WASM_PAGE_BYTES
 from cuttlebone.sandbox.contract import OPTIONAL, REQUIRED, contract_faults
 from cuttlebone.sandbox.remedies import Toolchain, remedies
 from cuttlebone.sandbox.scan import read_shape
-from cuttlebone.sandbox.shape import ModuleShape
+from cuttlebone.sandbox.shape import WASM_PAGE_BYTES, ModuleShape
 from cuttlebone.text import printable
 from cuttlebone_abi import Fail, Json, MalformedMessage, decode_command, dump_json
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from cuttlebone.errors import BlockRefused, Fault, FaultKind, Interrupted, JobError
-from cuttlebone.sandbox.block import WASM_PAGE_BYTES, Block
+from cuttlebone.sandbox.block import Block
 from cuttlebone.sandbox.contract import contract_faults
 from cuttlebone.sandbox.description import Description
 from cuttlebone.sandbox.guest import GuestLimits
@@ -14,7 +14,7 @@ from cuttlebone.sandbox.guest_process import GuestProcess
 from cuttlebone.sandbox.instance import Instance
 from cuttlebone.sandbox.remedies import advised
 from cuttlebone.sandbox.scan import read_shape
-from cuttlebone.sandbox.shape import ModuleShape
+from cuttlebone.sandbox.shape import WASM_PAGE_BYTES, ModuleShape
 from cuttlebone_abi import ABI_VERSION, ErrorCode, InvalidSignature, Signature, parse_signature
 
 PROBE_S_MAX: Final = 60.0

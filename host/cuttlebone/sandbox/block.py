@@ -6,8 +6,6 @@ from types import MappingProxyType
 
 from cuttlebone_abi import ABI_VERSION, Signature
 
-WASM_PAGE_BYTES = 65536
-
 
 @dataclass(frozen=True, slots=True)
 class Block:

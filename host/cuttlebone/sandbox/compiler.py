@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Final, assert_never
 
 import structlog
@@ -28,6 +29,7 @@ from cuttlebone.sandbox.guest import MEBIBYTE
 from cuttlebone.sandbox.remedies import advised
 from cuttlebone.text import printable
 
+WASMTIME_VERSION: Final = version("wasmtime")
 ARTEFACT_BYTES_MAX: Final = 256 * MEBIBYTE
 KEPT_BYTES_MAX: Final = 256 * MEBIBYTE
 KEPT_MAX: Final = 64
@@ -71,7 +73,8 @@ class Compiler:
         Raises BlockRefused if it is invalid or takes too much to compile, and Interrupted soon
         after `stopped` begins to return True.
         """
-        name = f"{digest.removeprefix('sha256:')}-{settings_digest(metered=metered)[:32]}"
+        settings = settings_digest(WASMTIME_VERSION, metered=metered)
+        name = f"{digest.removeprefix('sha256:')}-{settings[:32]}"
         with self._lock:
             if name in self._kept:
                 self._kept.move_to_end(name)

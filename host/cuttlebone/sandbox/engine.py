@@ -1,12 +1,9 @@
 """wasmtime's settings, all of them decided here: one list, the same for compiling and running."""
 
 import hashlib
-from importlib.metadata import version
 from typing import Final
 
 import wasmtime
-
-WASMTIME_VERSION: Final = version("wasmtime")
 
 _OFF: Final = (
     "wasm_threads",
@@ -68,7 +65,7 @@ def new_engine(*, metered: bool, stack_bytes: int = 512 << 10) -> wasmtime.Engin
     return wasmtime.Engine(config)
 
 
-def settings_digest(*, metered: bool) -> str:
+def settings_digest(wasmtime_version: str, *, metered: bool) -> str:
     """Names everything that a compiled module depends on besides its wasm: version and settings."""
-    stated = (WASMTIME_VERSION, _OFF, _ON, MEMORY_RESERVATION_BYTES, MEMORY_GUARD_BYTES, metered)
+    stated = (wasmtime_version, _OFF, _ON, MEMORY_RESERVATION_BYTES, MEMORY_GUARD_BYTES, metered)
     return hashlib.sha256(repr(stated).encode()).hexdigest()

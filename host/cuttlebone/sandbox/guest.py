@@ -1,9 +1,10 @@
 """What the rest of the host knows of a running guest: a protocol, its limits, what it used."""
 
 from dataclasses import dataclass
-from typing import Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from cuttlebone.job_options import Limits
+if TYPE_CHECKING:  # pydantic has no business in the process of a guest
+    from cuttlebone.job_options import Limits
 
 MEBIBYTE: Final = 1 << 20
 STACK_BYTES_MAX: Final = MEBIBYTE
@@ -26,7 +27,7 @@ class GuestLimits:
     """Processor time of a guest process: a backstop for the wall clock that the caller keeps."""
 
     @classmethod
-    def of(cls, limits: Limits) -> Self:
+    def of(cls, limits: "Limits") -> Self:
         """What the limits of a job leave to its guest."""
         return cls(
             memory_bytes=limits.memory_bytes,

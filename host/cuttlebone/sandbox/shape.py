@@ -1,9 +1,12 @@
 """The outline of a module: what can be known of it without running it."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from cuttlebone.errors import Fault
 from cuttlebone.sandbox.bytes_reader import Malformed
+
+WASM_PAGE_BYTES: Final = 65536
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import wasmtime
 from wasmtime import TrapCode
 
 from cuttlebone.errors import FaultKind, Interrupted, JobError
-from cuttlebone.sandbox.block import WASM_PAGE_BYTES
 from cuttlebone.sandbox.guest import GuestLimits
+from cuttlebone.sandbox.shape import WASM_PAGE_BYTES
 from cuttlebone.text import printable
 from cuttlebone_abi import ErrorCode
 
