@@ -16,6 +16,7 @@ from typing import Final
 
 from api.hosted import served
 from cuttlebone.cli.logs import log_to_stderr
+from cuttlebone.inference.interrupt import Interrupt
 from cuttlebone.inference.model import Run
 from cuttlebone.testing import Commands, Script, ScriptedGuest, ScriptedModel
 from cuttlebone_abi import Json
@@ -34,15 +35,15 @@ class PaidModel(ScriptedModel):
         super().__init__({"<gen ": "one two three four"}, shares_prefixes=False)
         self._paid = os.open(paid, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
-    def decode(self, runs: Sequence[Run]) -> list[int]:
+    def decode(self, runs: Sequence[Run], interrupt: Interrupt | None = None) -> list[int]:
         """Note each run that ends a prompt, which is the only one with several tokens."""
-        rows = super().decode(runs)
+        done = super().decode(runs, interrupt)
         self.batches.clear()
-        for run in runs:
+        for run in (runs[index] for index in done):
             found = _GENERATION.findall(self.said(run.slot)) if len(run.tokens) > 1 else []
             for name in found:
                 os.write(self._paid, f"{name}\n".encode())
-        return rows
+        return done
 
 
 def work(_guest: ScriptedGuest, value: Json) -> Commands:

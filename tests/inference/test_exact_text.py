@@ -4,6 +4,7 @@ import json
 import random
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Final
 
 import pytest
 
+from cuttlebone.inference.interrupt import Interrupt
 from cuttlebone.inference.kv_cells import KvCells, KvRules
 from cuttlebone.inference.kv_shape import KvShape
 from cuttlebone.inference.llama import LlamaModel, LlamaOptions
@@ -76,7 +78,7 @@ class Schedules:
         )
         self.going: dict[SequenceId, Going] = {}
         self.numbers = 0
-        self.compared = self.copies = self.evicted = 0
+        self.compared = self.copies = self.evicted = self.interrupted = 0
 
     def run(self, prompts: Sequence[Alone]) -> None:
         """Carry one schedule out to its end."""
@@ -125,14 +127,20 @@ class Schedules:
                     wants_logits=end == len(prompt),
                 )
             )
-            self.scheduler.evaluated(chunk.sequence, end)
-        rows = self.model.decode(runs)
-        for key, run, row in zip(keys, runs, rows, strict=True):
-            if run.wants_logits:
-                self._compare(key, row)
+        interrupt = Interrupt()
+        if self.chance.random() < 0.2:
+            threading.Timer(0.2 * self.chance.random(), interrupt.ask).start()
+        done = self.model.decode(runs, interrupt)
+        self.interrupted += len(done) < len(runs)
+        for chunk in plan.prefill:
+            if keys.index(chunk.sequence) in done:
+                self.scheduler.evaluated(chunk.sequence, chunk.position + chunk.tokens)
+        for index in done:
+            if runs[index].wants_logits:
+                self._compare(keys[index], index)
 
-    def _compare(self, key: SequenceId, row: int) -> None:
-        one, logits = self.going[key], self.model.logits(row)
+    def _compare(self, key: SequenceId, index: int) -> None:
+        one, logits = self.going[key], self.model.logits(index)
         step = len(one.tokens)
         assert digest(logits) == one.alone.digests[step], (
             f"step {step} of sequence {key}, a prompt of {len(one.alone.prompt)} tokens"
@@ -218,4 +226,4 @@ def test_every_step_has_the_numbers_that_it_has_alone_in_a_fresh_process(
         for number in range(count):
             runs[number % 2].run(chance.choices(corpus, k=chance.choice(COUNTS)))
     for run in runs:
-        assert min(run.compared, run.copies, run.evicted) > 0
+        assert min(run.compared, run.copies, run.evicted, run.interrupted) > 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cuttlebone.generation.ticket import CancelAsked, Generation, VerdictGiven
+from cuttlebone.inference.interrupt import Interrupt
 from cuttlebone.inference.prompts import Prepared
 
 
@@ -36,9 +37,14 @@ Message: TypeAlias = Submitted | VerdictGiven | CancelAsked | StopAsked | LoadAs
 
 
 class Inbox:
-    """A queue with one reader, filled by any thread. Once closed it takes nothing more."""
+    """A queue with one reader, filled by any thread. Once closed it takes nothing more.
+
+    Invariant: `interrupt` is asked for exactly while there is a message that ends what the batch under way
+    is for. Guarded by the lock, as all of it.
+    """
 
     def __init__(self) -> None:
+        self.interrupt = Interrupt()
         self._changed = threading.Condition(threading.Lock())
         self._messages: deque[Message] = deque()
         self._wanted = 1
@@ -51,6 +57,8 @@ class Inbox:
             if self._closed:
                 return False
             self._messages.append(message)
+            if _ends_a_batch(message):
+                self.interrupt.ask()
             self._urgent = self._urgent or not isinstance(message, VerdictGiven)
             # The reader is woken once for a whole round of verdicts: each waking costs a switch.
             if self._urgent or len(self._messages) >= self._wanted:
@@ -92,5 +100,16 @@ class Inbox:
     def _drain(self) -> list[Message]:
         messages = list(self._messages)
         self._messages.clear()
+        self.interrupt.clear()
         self._urgent = False
         return messages
+
+
+def _ends_a_batch(message: Message) -> bool:
+    match message:
+        case StopAsked():
+            return True
+        case CancelAsked(generation):
+            return generation.admitted and not generation.ended
+        case _:
+            return False

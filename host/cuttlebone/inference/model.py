@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NewType, Protocol
 
 from cuttlebone.generation.request import CompileTerms, Constraint, Sampling
+from cuttlebone.inference.interrupt import Interrupt
 from cuttlebone.inference.kv_shape import KvShape
 
 Token = NewType("Token", int)
@@ -41,6 +42,8 @@ class ModelInfo:
     has_template: bool
     shares_prefixes: bool
     """Whether a sequence can begin with a copy of another one's memory."""
+    interruptible: bool
+    """Whether a decode can end half-way: what it has done of a sequence is taken back then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,8 @@ class CompiledConstraint(Protocol):
 class Sampler(Protocol):
     """Chooses the tokens of one sequence. Owned by the inference thread."""
 
-    def pick(self, row: int) -> Token:
-        """Choose after the batch's token number `row`, and remember the choice.
+    def pick(self, index: int) -> Token:
+        """Choose after the last batch's run number `index`, and remember the choice.
 
         Raises DecodeFailed when the model gave no numbers to choose by.
         """
@@ -123,8 +126,11 @@ class Model(Protocol):
     def sampler(self, sampling: Sampling, constraint: CompiledConstraint | None) -> Sampler:
         """Make a sampler that keeps to the constraint, which this model has compiled."""
 
-    def decode(self, runs: Sequence[Run]) -> list[int]:
-        """Evaluate one batch; answer the row of each run's last token. Raises DecodeFailed."""
+    def decode(self, runs: Sequence[Run], interrupt: Interrupt | None = None) -> list[int]:
+        """Evaluate one batch; answer which runs were, by their index. Raises DecodeFailed.
+
+        All are, unless an interruptible model is asked to end meanwhile; the memory of the others is as it was.
+        """
 
     def copy(self, source: Slot, target: Slot, tokens: int) -> None:
         """Let the empty slot `target` begin with the first `tokens` tokens of `source`."""

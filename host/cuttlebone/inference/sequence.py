@@ -92,11 +92,11 @@ class LiveSequence:
         tokens, last = self.prompt[chunk.position : end], end == len(self.prompt)
         return Run(self.slot, chunk.position, tokens, wants_logits=last)
 
-    def sample(self, model: Model, row: int) -> None:
-        """Choose the next token after a row of the batch; raises DecodeFailed."""
+    def sample(self, model: Model, index: int) -> None:
+        """Choose the next token after its run of the batch, number `index`; raises DecodeFailed."""
         if self.sampler is None:
             return
-        token = self.sampler.pick(row)
+        token = self.sampler.pick(index)
         self.sampled = token
         self.generation.spend(tokens_out=1)
         ended = model.ends_text(token)

@@ -49,7 +49,9 @@ class Ticker:
         self._limits = limits
         self._meter = meter
         self._clock = clock
-        self._pacer = PrefillPacer(prompts_apart=not info.kv_shape.is_pool)
+        self._pacer = PrefillPacer(
+            prompts_apart=not info.kv_shape.is_pool, abortable=info.interruptible
+        )
         batch_tokens_max = min(limits.batch_tokens_max, info.batch_tokens_max)
         rules = KvRules.of(
             info,
@@ -67,6 +69,8 @@ class Ticker:
         )
         self._unread: deque[Message] = deque()
         self._batch_s = 0.0
+        self._interrupted = False
+        """Whether the last batch was. The next one is not, so that cancels delay others, and no more."""
 
     def tick(self) -> bool:
         """Do one round; False once the thread has been asked to stop."""
@@ -177,8 +181,9 @@ class Ticker:
     def _evaluate(self, runs: Sequence[tuple[SequenceId, Run]]) -> None:
         """Evaluate one batch; if that fails, each run by itself, so that only the broken ones end."""
         begun_s = self._clock()
+        interrupt = None if self._interrupted else self._inbox.interrupt
         try:
-            rows = self._model.decode([run for _, run in runs])
+            done = self._model.decode([run for _, run in runs], interrupt)
         except DecodeFailed as error:
             if len(runs) == 1:
                 self._live.fail(runs[0][0], str(error))
@@ -187,14 +192,22 @@ class Ticker:
                 if self._taken_back(*one):
                     self._evaluate([one])
             return
-        took_s = self._batch_s = self._clock() - begun_s
+        self._interrupted = len(done) < len(runs)
+        self._took([runs[index] for index in done], self._clock() - begun_s)
+        for index in done:
+            self._take_in(*runs[index], index)
+
+    def _took(self, runs: Sequence[tuple[SequenceId, Run]], took_s: float) -> None:
+        """Learn from a batch, and charge for it; nobody pays for what was interrupted."""
+        if not runs:
+            return
+        self._batch_s = took_s
         decode = sum(self._live[key].sampled is not None for key, _ in runs)
         tokens = sum(len(run.tokens) for _, run in runs)
-        self._pacer.took(decode, tokens - decode, took_s, prompts=len(runs) - decode)
+        if not self._interrupted:
+            self._pacer.took(decode, tokens - decode, took_s, prompts=len(runs) - decode)
         self._meter.batch(prefill_tokens=tokens - decode, decode_tokens=decode, took_s=took_s)
         self._live.took(runs, took_s)
-        for (key, run), row in zip(runs, rows, strict=True):
-            self._take_in(key, run, row)
 
     def _taken_back(self, key: SequenceId, run: Run) -> bool:
         """Undo what a failed batch may have left in memory; end the sequence if that is impossible."""
@@ -205,21 +218,21 @@ class Ticker:
             return False
         return True
 
-    def _take_in(self, key: SequenceId, run: Run, row: int) -> None:
+    def _take_in(self, key: SequenceId, run: Run, index: int) -> None:
         sequence = self._live[key]
         if sequence.sampled is None:
             sequence.generation.spend(tokens_in=len(run.tokens))
             self._meter.tokens_in += len(run.tokens)
             self._scheduler.evaluated(key, run.position + len(run.tokens))
         if run.wants_logits:
-            self._sample(key, sequence, row)
+            self._sample(key, sequence, index)
 
-    def _sample(self, key: SequenceId, sequence: LiveSequence, row: int) -> None:
+    def _sample(self, key: SequenceId, sequence: LiveSequence, index: int) -> None:
         if sequence.sampler is None:
             return
         first = sequence.sampled is None
         try:
-            sequence.sample(self._model, row)
+            sequence.sample(self._model, index)
         except DecodeFailed as error:
             self._live.fail(key, str(error))
             return

@@ -2,17 +2,21 @@
 
 import re
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from cuttlebone.generation.request import CompileTerms, Constraint, Grammar, JsonSchema, Sampling
 from cuttlebone.inference.constraints import check_grammar, check_schema, json_fault
+from cuttlebone.inference.interrupt import Interrupt
 from cuttlebone.inference.kv_shape import KvLayout, KvShape
 from cuttlebone.inference.model import CompiledConstraint, DecodeFailed, ModelInfo, Run, Slot, Token
 from cuttlebone.inference.schema_keeping import kept_schema
 from cuttlebone.testing.scripted_memory import END, SPECIAL, ScriptedMemory
 from cuttlebone.testing.scripted_sampler import ScriptedConstraint, ScriptedSampler
 
+_LOOK_S: Final = 0.005
+"""How often a held decode looks whether it is interrupted."""
 _RELEASE_WAIT_S: Final = 30.0
 
 
@@ -75,6 +79,7 @@ class ScriptedModel:
             chunk_tokens_min=2 if cells is None else 1,
             has_template=template is not None,
             shares_prefixes=shares_prefixes,
+            interruptible=True,
         )
 
     # For the test.
@@ -159,14 +164,11 @@ class ScriptedModel:
         opening = f"[{sampling.seed}] " if sampling.temperature else ""
         return ScriptedSampler(self._memory, self._rows.__getitem__, self._script, opening)
 
-    def decode(self, runs: Sequence[Run]) -> list[int]:
-        """Remember the runs."""
+    def decode(self, runs: Sequence[Run], interrupt: Interrupt | None = None) -> list[int]:
+        """Remember the runs; a decode that is held can be interrupted, and remembers nothing then."""
         self.batches.append(tuple(runs))
-        if not self._released.is_set():
-            self.held.set()
-            if not self._released.wait(_RELEASE_WAIT_S):
-                raise AssertionError("nobody released a held decode")
-            self.held.clear()
+        if not self._held(interrupt):
+            return []
         if self._breaking is not None:
             error, self._breaking = self._breaking, None
             raise error
@@ -181,6 +183,20 @@ class ScriptedModel:
             if any(part in self.said(run.slot) for part in self._failing):
                 raise DecodeFailed("this text was scripted to fail")
         return list(range(len(runs)))
+
+    def _held(self, interrupt: Interrupt | None) -> bool:
+        """Wait for the release if there is to be one; False if the interrupt came first."""
+        if self._released.is_set():
+            return True
+        self.held.set()
+        ends_s = time.monotonic() + _RELEASE_WAIT_S
+        while not self._released.wait(_LOOK_S):
+            if interrupt is not None and interrupt.asked:
+                break
+            if time.monotonic() > ends_s:
+                raise AssertionError("nobody released a held decode")
+        self.held.clear()
+        return self._released.is_set()
 
     def copy(self, source: Slot, target: Slot, tokens: int) -> None:
         """Share the first cells of `source`."""

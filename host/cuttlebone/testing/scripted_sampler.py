@@ -12,7 +12,7 @@ from cuttlebone.testing.scripted_memory import END, ScriptedMemory
 class ScriptedSampler:
     """Says the answer of the script word by word, then the end; a word is a run of non-spaces.
 
-    Owner: the inference thread. `slot_of` tells in which slot a row of the last batch is.
+    Owner: the inference thread. `slot_of` tells in which slot a run of the last batch is.
     """
 
     def __init__(
@@ -30,9 +30,9 @@ class ScriptedSampler:
         self._answer: list[Token] | None = None
         self._said = 0
 
-    def pick(self, row: int) -> Token:
+    def pick(self, index: int) -> Token:
         """Say the next word, if what was said so far is in memory."""
-        slot = self._slot_of(row)
+        slot = self._slot_of(index)
         if self._answer is None:
             answer = self._opening + self._script(self._memory.said(slot))
             words = re.findall(r"\s*\S+|\s+$", answer)

@@ -8,6 +8,7 @@ from typing import Final
 import llama_cpp
 import numpy as np
 
+from cuttlebone.inference.interrupt import Interrupt
 from cuttlebone.inference.kv_shape import KvShape
 from cuttlebone.inference.llama.batch import Batch
 from cuttlebone.inference.llama.parallelism import Parallelism
@@ -16,6 +17,15 @@ from cuttlebone.inference.model import DecodeFailed, ModelInfo, Run
 
 BATCH_TOKENS_MAX: Final = 512
 """Tokens of a call; llama.cpp computes all of them at once."""
+
+_INTERRUPTED: Final = 2  # what llama_decode answers then
+# llama.cpp asks before each of its steps whether to go on. The length of a text of C that is empty
+# unless the batch is to end says that without Python: a callback of ours would wait for the interpreter
+# each time, behind all threads that run jobs.
+_WHEN_ASKED: Final = llama_cpp.ggml_abort_callback(
+    ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p).value or 0
+)
+_NEVER: Final = llama_cpp.ggml_abort_callback()
 
 
 def context_params(
@@ -64,15 +74,24 @@ class Decoder:
         self._kept: dict[int, Logits] = {}
         """Of runs in earlier calls."""
 
-    def decode(self, runs: Sequence[Run]) -> None:
-        """Evaluate one batch of checked runs; raises DecodeFailed."""
+    def decode(self, runs: Sequence[Run], interrupt: Interrupt | None) -> list[int]:
+        """Evaluate one batch of checked runs; answer which were, by index. Raises DecodeFailed.
+
+        Those of a call that was interrupted may have a part of their tokens in memory.
+        """
         self._rows.clear()
         self._kept.clear()
+        done: list[int] = []
+        watched = (_NEVER, None) if interrupt is None else (_WHEN_ASKED, interrupt.address)
+        llama_cpp.llama_set_abort_callback(self._context, *watched)
         for call in self._calls(runs):
             self._keep(runs)
             rows = self._batch.fill([runs[index] for index in call])
-            self._evaluate()
+            if not self._evaluate():
+                break
             self._rows = dict(zip(call, rows, strict=True))
+            done += call
+        return done
 
     def logits(self, index: int) -> Logits:
         """The logits after a run of the last batch, valid until the next one; raises DecodeFailed."""
@@ -93,16 +112,21 @@ class Decoder:
         for index, row in self._rows.items():
             if runs[index].wants_logits:
                 self._kept[index] = self._read(row).copy()
+        self._rows = {}
 
-    def _evaluate(self) -> None:
+    def _evaluate(self) -> bool:
+        """Evaluate what is in the batch; False if that was interrupted."""
         threads = self._parallelism.threads
         llama_cpp.llama_set_n_threads(self._context, threads, threads)
         begun_s = time.perf_counter()
         answer = llama_cpp.llama_decode(self._context, self._batch.struct)
         took_s = time.perf_counter() - begun_s
+        if answer == _INTERRUPTED:
+            return False
         if answer != 0:
             raise DecodeFailed(f"llama.cpp could not evaluate a batch (llama_decode: {answer})")
         self._parallelism.took(self._batch.struct.n_tokens, took_s)
+        return True
 
     def _read(self, row: int) -> Logits:
         pointer = llama_cpp.llama_get_logits_ith(self._context, row)

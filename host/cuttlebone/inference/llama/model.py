@@ -13,6 +13,7 @@ import structlog
 from cuttlebone.errors import OperatorError
 from cuttlebone.generation.request import CompileTerms, Constraint, Sampling
 from cuttlebone.inference.constraint_reader import ConstraintReader
+from cuttlebone.inference.interrupt import Interrupt
 from cuttlebone.inference.kv_shape import KvShape
 from cuttlebone.inference.llama.constrained import LlamaConstraint, Mask, compile_constraint
 from cuttlebone.inference.llama.decoder import BATCH_TOKENS_MAX, Decoder, context_params
@@ -116,6 +117,7 @@ class LlamaModel:
             chunk_tokens_min=1 if options.kv_shape.is_pool else 2,
             has_template=template is not None,
             shares_prefixes=not recurrent,
+            interruptible=not recurrent,
         )
         self._candidates = Candidates(self._info.vocabulary_tokens)
         self._decoder = Decoder(
@@ -173,15 +175,17 @@ class LlamaModel:
             return Greedy(self.logits, mask)
         return Chain(self.logits, self._candidates, sampling, mask)
 
-    def decode(self, runs: Sequence[Run]) -> list[int]:
-        """Evaluate one batch; the row of a run is its index."""
+    def decode(self, runs: Sequence[Run], interrupt: Interrupt | None = None) -> list[int]:
+        """Evaluate one batch, or the part of it that was done before the interrupt."""
         self._check_runs(runs)
-        self._decoder.decode(runs)
-        return list(range(len(runs)))
+        done = self._decoder.decode(runs, interrupt if self._info.interruptible else None)
+        for index in set(range(len(runs))).difference(done):
+            self.truncate(runs[index].slot, runs[index].position)
+        return done
 
-    def logits(self, row: int) -> Logits:
-        """The logits after a row of the last batch, valid until the next one; raises DecodeFailed."""
-        return self._decoder.logits(row)
+    def logits(self, index: int) -> Logits:
+        """The logits after a run of the last batch, valid until the next one; raises DecodeFailed."""
+        return self._decoder.logits(index)
 
     def copy(self, source: Slot, target: Slot, tokens: int) -> None:
         """Let `target` begin as `source` does: with the same cells in a pool, with equal ones in streams."""

@@ -1,4 +1,4 @@
-"""Choosing tokens: llama.cpp's samplers over the logits of one row."""
+"""Choosing tokens: llama.cpp's samplers over the logits of one run."""
 
 import ctypes
 import math
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Logits: TypeAlias = npt.NDArray[np.float32]
 Read: TypeAlias = Callable[[int], Logits]
-"""Gives the logits of a row of the last batch."""
+"""Gives the logits after a run of the last batch, by its index."""
 
 _CANDIDATE: Final = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 
@@ -54,9 +54,9 @@ class Greedy:
         self._read = read
         self._mask = mask
 
-    def pick(self, row: int) -> Token:
-        """Choose after one row."""
-        logits = self._read(row)
+    def pick(self, index: int) -> Token:
+        """Choose after one run."""
+        logits = self._read(index)
         if self._mask is None:
             return likeliest(logits)
         token = likeliest(np.where(self._mask.allowed(), logits, -np.inf))
@@ -79,9 +79,9 @@ class Chain:
         self._chain = _chain(sampling, candidates.vocabulary_tokens)
         self._closed = False
 
-    def pick(self, row: int) -> Token:
-        """Choose after one row, and remember the choice for the repeat penalty."""
-        logits = self._read(row)
+    def pick(self, index: int) -> Token:
+        """Choose after one run, and remember the choice for the repeat penalty."""
+        logits = self._read(index)
         likeliest(logits)  # a NaN in the middle would end the process
         allowed = self._mask.allowed() if self._mask is not None else None
         if allowed is not None and not allowed.any():
