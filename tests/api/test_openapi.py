@@ -46,6 +46,7 @@ def test_the_document_has_every_route(document: Described) -> None:
     assert {name for name, _ in operations(document)} == {
         "POST /v1/jobs",
         "GET /v1/jobs",
+        "POST /v1/jobs/batch",
         "POST /v1/jobs/cancel",
         "POST /v1/jobs/forget",
         "GET /v1/jobs/{job_id}",

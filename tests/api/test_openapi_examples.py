@@ -41,7 +41,7 @@ KINDS: dict[str, TypeAdapter[object]] = {
     "spec": TypeAdapter(SpecResource),
     "spec_list": TypeAdapter(SpecList),
 }
-TEXTS = ("event_stream", "metrics", "wasm_module")
+TEXTS = ("batch", "batch_answers", "event_stream", "metrics", "wasm_module")
 
 
 @pytest.mark.parametrize("file", KINDS)

@@ -36,6 +36,7 @@ Operation = APIOperation[Any, Any, Any, Any]
 Case = schemathesis.Case[Any]
 
 schemathesis.serializer.alias("application/wasm", "application/octet-stream")
+schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 
 
 @schemathesis.hook("before_call")

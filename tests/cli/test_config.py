@@ -52,6 +52,7 @@ EXAMPLES = {
     ),
     "grace_s": Example(("--grace-s", "0.5"), 0.5),
     "body_bytes_max": Example(("--body-bytes-max", "5"), 5),
+    "batch_body_bytes_max": Example(("--batch-body-bytes-max", "5"), 5),
     "connections_max": Example(("--connections-max", "5"), 5),
     "stall_timeout_s": Example(("--stall-timeout-s", "0.5"), 0.5),
     "context_tokens_max": Example(("--context-tokens-max", "5"), 5),

@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 
 from cuttlebone.access import Authenticator, Quotas
 from cuttlebone.api.app_state import AppState, keep_state
+from cuttlebone.api.batch_routes import router as batch_routes
 from cuttlebone.api.block_routes import router as block_routes
 from cuttlebone.api.connection_limits import ConnectionLimits
 from cuttlebone.api.dependencies import KnownQuery
@@ -32,6 +33,8 @@ from cuttlebone.errors import CallerError, OperatorError, StoreUnavailable
 from cuttlebone.service.host import Host
 from cuttlebone_abi import dump_json
 
+BATCHES_AT_ONCE: Final = 2
+"""Batches that are being checked; more wait, so that other requests have their turn."""
 OPENAPI_PATH: Final = "/openapi.json"
 
 _REFUSED: Final = (
@@ -71,6 +74,7 @@ def create_app(
     keep_state(app, _state(host, authenticator or Authenticator(), limits or ConnectionLimits()))
     for router in (
         submission_routes,
+        batch_routes,
         listing_routes,
         job_routes,
         event_routes,
@@ -101,6 +105,7 @@ def _state(host: Host, authenticator: Authenticator, limits: ConnectionLimits) -
         subscribers=Subscribers(),
         batcher=SubmissionBatcher(host.jobs, quotas),
         compile_threads=CapacityLimiter(limits.compile_threads),
+        batch_threads=CapacityLimiter(BATCHES_AT_ONCE),
         journal_slots=JournalSlots(host.settings.journals_open_max),
     )
 

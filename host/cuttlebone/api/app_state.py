@@ -24,6 +24,8 @@ class AppState:
     subscribers: Subscribers
     batcher: SubmissionBatcher
     compile_threads: CapacityLimiter
+    batch_threads: CapacityLimiter
+    """For batches of submissions: each takes a thread for as long as a thousand submissions do."""
     journal_slots: JournalSlots
 
 

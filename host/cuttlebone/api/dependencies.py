@@ -11,7 +11,7 @@ from cuttlebone.access.authenticator import require
 from cuttlebone.api.app_state import state_of
 from cuttlebone.api.authorization_header import credential_of
 from cuttlebone.api.request_body import parse_body, receive_json
-from cuttlebone.api.submission_body import SubmissionBody
+from cuttlebone.api.submission_body import OWN_ID, SubmissionBody
 from cuttlebone.api.subscribers import Subscribers, Subscription
 from cuttlebone.errors import CallerError, ProblemCode
 from cuttlebone.job.job import Job, JobKey
@@ -21,7 +21,6 @@ from cuttlebone.service.spec_service import SpecService
 from cuttlebone.text import printable
 from cuttlebone.text.suggestions import suggestion
 
-OWN_ID = r"^[A-Za-z0-9_-]{8,64}$"
 SHA256 = "^[0-9a-f]{64}$"
 
 

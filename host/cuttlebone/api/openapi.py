@@ -10,9 +10,9 @@ from pydantic.json_schema import models_json_schema
 
 from cuttlebone.api.openapi_examples import read_examples
 from cuttlebone.api.problems import KINDS, MEDIA_TYPE, problem_of
-from cuttlebone.api.submission_body import SubmissionBody
+from cuttlebone.api.submission_body import BatchedSubmission, SubmissionBody
 from cuttlebone.errors import CallerError, ProblemCode
-from cuttlebone.http_types import Problem
+from cuttlebone.http_types import BatchAnswer, Problem
 from cuttlebone_abi import Json, dump_json, load_json
 
 Described: TypeAlias = dict[str, Any]
@@ -110,10 +110,12 @@ def nothing(description: str, *, headers: tuple[str, ...] = ()) -> Described:
     }
 
 
-def text_answer(description: str, examples: Mapping[str, Json]) -> Described:
+def text_answer(
+    description: str, examples: Mapping[str, Json], media_type: str = "text/plain"
+) -> Described:
     """Describe an answer that is plain text."""
     content = {"schema": {"type": "string"}, "examples": _named(examples)}
-    return {"description": description, "content": {"text/plain": content}}
+    return {"description": description, "content": {media_type: content}}
 
 
 def event_answer() -> Described:
@@ -153,6 +155,22 @@ def submission_request() -> Described:
     }
 
 
+def batch_request(media_type: str) -> Described:
+    """Describe the body of a batch, which is many lines of JSON."""
+    return {
+        "requestBody": {
+            "required": True,
+            "description": "Lines of JSON, 1 to 1000, each a `BatchedSubmission`.",
+            "content": {
+                media_type: {
+                    "schema": {"type": "string"},
+                    "examples": _named(read_examples("batch")),
+                }
+            },
+        }
+    }
+
+
 def block_request(media_type: str) -> Described:
     """Describe the body of an upload."""
     return {
@@ -179,7 +197,12 @@ def openapi_document(app: FastAPI) -> Described:
         tags=[dict(tag) for tag in _TAGS],
     )
     _, by_hand = models_json_schema(
-        [(SubmissionBody, "validation"), (Problem, "serialization")],
+        [
+            (SubmissionBody, "validation"),
+            (BatchedSubmission, "validation"),
+            (BatchAnswer, "serialization"),
+            (Problem, "serialization"),
+        ],
         ref_template="#/components/schemas/{model}",
     )
     document["components"]["securitySchemes"] = {"token": dict(_TOKEN)}

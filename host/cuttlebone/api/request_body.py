@@ -21,6 +21,7 @@ from cuttlebone_abi import Json, MalformedMessage, OversizedMessage, load_json
 from cuttlebone_abi.faults import requirement
 
 _MEDIA_TYPE: Final = "application/json"
+LINES_MEDIA_TYPE: Final = "application/x-ndjson"
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -30,12 +31,32 @@ async def receive_json(request: Request, *, bytes_max: int) -> bytes:
 
     Not the framework's own limit: that one answers in plain text.
     """
+    check_media_type(request, _MEDIA_TYPE)
+    too_large = body_too_large("a body", bytes_max)
+    return await _receive(request, bytes_max=bytes_max, too_large=too_large)
+
+
+async def receive_lines(request: Request, *, bytes_max: int) -> list[bytes]:
+    """Take in a body of lines of JSON, as `receive_json` does one value."""
+    check_media_type(request, LINES_MEDIA_TYPE)
     too_large = CallerError(
         ProblemCode.BODY_TOO_LARGE,
-        f"a body has at most {bytes_max} bytes (`body_bytes_max`); "
+        f"a batch has at most {bytes_max} bytes (`batch_body_bytes_max`); send several",
+    )
+    body = await _receive(request, bytes_max=bytes_max, too_large=too_large)
+    return body.removesuffix(b"\n").split(b"\n")
+
+
+def body_too_large(what: str, bytes_max: int) -> CallerError:
+    """The refusal of a submission that is too long."""
+    return CallerError(
+        ProblemCode.BODY_TOO_LARGE,
+        f"{what} has at most {bytes_max} bytes (`body_bytes_max`); "
         "give the path of a file instead of its content",
     )
-    check_media_type(request, _MEDIA_TYPE)
+
+
+async def _receive(request: Request, *, bytes_max: int, too_large: CallerError) -> bytes:
     if bytes_announced(request) > bytes_max:
         raise too_large
     received = bytearray()

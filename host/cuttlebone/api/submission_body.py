@@ -12,6 +12,9 @@ from cuttlebone_abi import Json
 LABELS_MAX: Final = 16
 LABEL_KEY: Final = "[A-Za-z0-9._/-]{1,64}"
 LABEL_VALUE_CHARS_MAX: Final = 256
+OWN_ID: Final = r"^[A-Za-z0-9_-]{8,64}$"
+KEY: Final = "^[!-~]+$"
+KEY_CHARS_MAX: Final = 255
 SECONDS_MAX: Final = 366 * 24 * 3600
 """A year: the longest that a job may ask to wait or to be kept."""
 
@@ -98,3 +101,15 @@ class SubmissionBody(BaseModel):
             job_id=job_id,
             tenant=tenant,
         )
+
+
+class BatchedSubmission(SubmissionBody):
+    """A line of a batch: a submission with what its request would say beside the body."""
+
+    job_id: Annotated[str, StringConstraints(pattern=OWN_ID)] | None = Field(
+        None, description="An id that the client makes, as in `PUT /v1/jobs/{job_id}`."
+    )
+    idempotency_key: (
+        Annotated[str, StringConstraints(pattern=KEY, min_length=1, max_length=KEY_CHARS_MAX)]
+        | None
+    ) = Field(None, description="As the header `Idempotency-Key`.")

@@ -14,10 +14,9 @@ from cuttlebone.api.dependencies import (
 )
 from cuttlebone.api.openapi import answer, problems, submission_request
 from cuttlebone.api.openapi_examples import read_examples
+from cuttlebone.api.submission_body import KEY, KEY_CHARS_MAX
 from cuttlebone.errors import ProblemCode
 from cuttlebone.http_types import JobResource
-
-KEY_CHARS_MAX: Final = 255
 
 _REFUSALS: Final = (
     ProblemCode.BAD_REQUEST,
@@ -64,7 +63,7 @@ async def submit_job(
             description="The same key with the same body is the same job.",
             min_length=1,
             max_length=KEY_CHARS_MAX,
-            pattern="^[!-~]+$",
+            pattern=KEY,
         ),
     ] = None,
 ) -> Response:

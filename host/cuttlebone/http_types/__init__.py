@@ -9,6 +9,7 @@ from cuttlebone.http_types.host_resources import (
 from cuttlebone.http_types.job_resources import (
     AccountingResource,
     AttemptResource,
+    BatchAnswer,
     DeliveryList,
     DeliveryResource,
     EventResource,
@@ -37,6 +38,7 @@ from cuttlebone.http_types.spec_resources import (
 __all__ = [
     "AccountingResource",
     "AttemptResource",
+    "BatchAnswer",
     "BlockLinks",
     "BlockList",
     "BlockResource",

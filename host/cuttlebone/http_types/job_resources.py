@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
+from cuttlebone.http_types.problem_document import Problem
 from cuttlebone.http_types.resource import OrNewer, Resource
 from cuttlebone.job_options import Limits, Priority, Recording
 from cuttlebone_abi import Envelope, JobStatus, Json
@@ -141,6 +142,17 @@ class EventResource(Resource):
     kind: str = Field(description="`status`, `progress`, `token` or `result`; others may come.")
     at: datetime
     data: Json = Field(description="As it stands in the stream of events.")
+
+
+class BatchAnswer(Resource):
+    """What became of one line of a batch."""
+
+    line: int = Field(description="Its place in the batch, from 1.")
+    status: int = Field(description="As the HTTP status would be, had it been submitted by itself.")
+    replayed: bool = Field(False, description="The same request made this job before.")
+    retry_after_s: int | None = Field(None, description="When to submit a refused line again.")
+    job: JobSummary | None = Field(None, description="If it was accepted.")
+    problem: Problem | None = Field(None, description="If it was refused.")
 
 
 class AttemptResource(Resource):

@@ -107,6 +107,8 @@ class Settings(BaseSettings):
     """Seconds that running jobs may go on after a stop signal."""
     body_bytes_max: Count = 64 << 10
     """JSON body of one request."""
+    batch_body_bytes_max: Count = 16 * MEBIBYTE
+    """Body of one batch of submissions, each of which `body_bytes_max` bounds by itself."""
     connections_max: Count = 1_000
     """Connections that are served at once; one more is told so and closed."""
     stall_timeout_s: Annotated[float, Field(gt=0)] = 30.0
