@@ -67,9 +67,11 @@ def measure(quick: bool) -> Sequence[Row]:  # noqa: FBT001  # given by run_bench
 def _small(http: httpx.Client, url: str, window_s: float, rounds: int) -> Iterator[Row]:
     """Events a second of a guest that does nothing but emit, alone and followed, in turns."""
     job = _submitted(http, "small")
-    alone, followed, told = [], [], []
+    alone, followed, quiet, told = [], [], [], []
     for _ in range(rounds):
-        alone.append(_events_per_s(http, window_s))
+        with following(url, job, 0) as nobody:
+            alone.append(_events_per_s(http, window_s))
+        quiet.append(nobody.told())
         with following(url, job, READERS) as readers:
             followed.append(_events_per_s(http, window_s))
         told.append(readers.told())
@@ -86,6 +88,7 @@ def _small(http: httpx.Client, url: str, window_s: float, rounds: int) -> Iterat
         f"≥ {SHARE_LEFT_MIN:g}",
         share >= SHARE_LEFT_MIN,
     )
+    yield Row("healthz_p99_ms_no_readers", _p99(quiet), "ms")
     yield at_most("healthz_p99_ms_300_readers", _p99(told), "ms", 50)
     yield Row("mib_per_s_300_readers", median(one.mib_per_s for one in told), "MiB/s")
 
