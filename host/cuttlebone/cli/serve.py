@@ -1,5 +1,6 @@
 """`cuttlebone serve`: a host and its HTTP API, until a stop signal."""
 
+import gc
 import logging
 import socket
 from contextlib import AbstractContextManager
@@ -61,7 +62,18 @@ def serve(
         # Before everything else: a busy port should cost no loading of a model.
         with _listening(settings, tokens) as listener, open_host(settings) as running:
             http = _server(running, tokens, listener)
+            keep_for_good()
             http.serve(lambda url: _announce(url, running, as_json=as_json))
+
+
+def keep_for_good() -> None:
+    """Spare collections the objects that exist now, which live as long as the host.
+
+    A collection looks at all others while every thread waits: a command of many small values brings on
+    one after another, and together they took four fifths of the time of reading it.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _file_name(stated: StatedSettings) -> str:
