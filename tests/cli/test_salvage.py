@@ -54,6 +54,7 @@ def test_all_but_the_jobs_is_copied_and_what_is_gone_is_said(
     assert status == 1
     assert said == [
         f"20 jobs are in {into}",
+        "gone: the last 11 changes; jobs are as they were before them, and may run again",
         "gone: 10 more, of which nothing can be read",
     ]
     assert (into / "blocks" / "a.wasm").read_bytes() == b"block"

@@ -34,11 +34,7 @@ def salvage(
     else:
         for line in _lines(salvaged, into):
             typer.echo(shown(line))
-    raise typer.Exit(ExitStatus.FAILED if _missing(salvaged) else ExitStatus.DONE)
-
-
-def _missing(salvaged: Salvaged) -> int:
-    return len(salvaged.gone) + salvaged.unnamed
+    raise typer.Exit(ExitStatus.DONE if salvaged.whole else ExitStatus.FAILED)
 
 
 def _plain(salvaged: Salvaged) -> dict[str, object]:
@@ -49,6 +45,7 @@ def _plain(salvaged: Salvaged) -> dict[str, object]:
             for one in salvaged.gone
         ],
         "unnamed": salvaged.unnamed,
+        "changes_gone": salvaged.changes_gone,
         "incomplete": list(salvaged.incomplete),
         "frames_damaged": salvaged.frames_damaged,
         "foreign_log": salvaged.foreign_log,
@@ -61,6 +58,11 @@ def _lines(salvaged: Salvaged, into: Path) -> list[str]:
         lines.append("the log of changes is another store's, and was left aside")
     if salvaged.frames_damaged:
         lines.append(f"{salvaged.frames_damaged} pages of the log of changes are damaged")
+    if salvaged.changes_gone:
+        lines.append(
+            f"gone: the last {salvaged.changes_gone} changes; jobs are as they were before them, "
+            "and may run again"
+        )
     lines += [f"of the table {name} something is gone" for name in salvaged.incomplete]
     for one in salvaged.gone:
         name = f"{one.id} of {one.tenant}" if one.id else f"number {one.number}"

@@ -78,6 +78,7 @@ def test_where_everything_can_be_read_everything_is_kept(
     found, into = salvaged(state)
 
     assert (found.kept, found.gone, found.unnamed) == (JOBS, (), 0)
+    assert found.changes_gone == 0
     assert len(kept(into)) == JOBS
 
 
@@ -101,7 +102,8 @@ def test_behind_a_damaged_page_of_the_log_everything_is_read(state: Path) -> Non
     found, into = salvaged(state)
 
     # Later commits of the same page have it whole again.
-    assert (found.frames_damaged, found.kept) == (1, JOBS)
+    assert (found.frames_damaged, found.kept, found.changes_gone) == (1, JOBS, 0)
+    assert not found.whole
     assert len(kept(into)) == JOBS
 
 
@@ -119,6 +121,7 @@ def test_without_its_log_the_database_is_kept_as_it_was(state: Path) -> None:
     found, into = salvaged(state)
 
     assert (found.kept, found.unnamed) == (IN_FILE, JOBS - IN_FILE)
+    assert found.changes_gone == 1 + JOBS - IN_FILE  # the end of a job was in the log as well
     assert kept(into) == [f"job-{number:02}" for number in range(IN_FILE)]
 
 

@@ -30,13 +30,15 @@ class Frame:
     """From 1."""
     pages_after: int
     """In the database, where this ends a transaction; 0 elsewhere."""
-    data: bytes
+    offset: int
+    """Of the page in the log, which may be large."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeLog:
     """What can be trusted of a log, in order, and how many frames of it cannot."""
 
+    path: Path
     page_bytes: int
     frames: tuple[Frame, ...]
     damaged: int
@@ -46,10 +48,11 @@ class ChangeLog:
         ends = [place for place, frame in enumerate(self.frames, start=1) if frame.pages_after]
         if not ends:
             return
-        with database.open("r+b") as file:
+        with self.path.open("rb") as log, database.open("r+b") as file:
             for frame in self.frames[: ends[-1]]:
+                log.seek(frame.offset)
                 file.seek((frame.page - 1) * self.page_bytes)
-                file.write(frame.data)
+                file.write(log.read(self.page_bytes))
             file.truncate(self.frames[ends[-1] - 1].pages_after * self.page_bytes)
 
 
@@ -58,7 +61,7 @@ def read_change_log(path: Path, *, page_bytes: int) -> ChangeLog:
     with path.open("rb") as file:
         header = file.read(_HEADER.size)
         if len(header) < _HEADER.size:
-            return ChangeLog(page_bytes, (), 0)
+            return ChangeLog(path, page_bytes, (), 0)
         magic, _, stated_bytes, _, salt_1, salt_2, sum_1, sum_2 = _HEADER.unpack(header)
         order = ">" if magic & 1 else "<"
         sums: Sums | None = (sum_1, sum_2)
@@ -74,7 +77,7 @@ def read_change_log(path: Path, *, page_bytes: int) -> ChangeLog:
                 damaged += 1
             else:
                 trusted.append(frame)
-    return ChangeLog(stated_bytes, tuple(trusted), damaged)
+    return ChangeLog(path, stated_bytes, tuple(trusted), damaged)
 
 
 def _frames(
@@ -91,7 +94,7 @@ def _frames(
         if before is not None and len(data) == page_bytes:
             summed = _summed(before, head[:_SUMMED_FRAME_BYTES] + data, order)
             if summed == sums and page:
-                yield Frame(page, pages_after, data)
+                yield Frame(page, pages_after, file.tell() - page_bytes)
                 continue
         yield None
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from cuttlebone.store.sqlite.change_log import ChangeLog, read_change_log
 from cuttlebone.store.sqlite.connecting import connect
-from cuttlebone.store.sqlite.mark import Durable
+from cuttlebone.store.sqlite.mark import Durable, durable_in
 from cuttlebone.store.sqlite.schema import migrate
 
 PAGE_BYTES: Final = 4096
@@ -21,7 +21,6 @@ _MODE_AT: Final = 18
 _PAGES_AT: Final = 28
 _FREE_AT: Final = 32
 _MAGIC: Final = b"SQLite format 3\0"
-_NO_LOG: Final = ChangeLog(PAGE_BYTES, (), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,8 @@ class MendedCopy:
     frames_damaged: int
     foreign_log: bool
     """Whether the log of changes was another database's."""
+    durable: Durable | None
+    """What it says of itself; None where that cannot be read, or an older host wrote it."""
 
 
 @contextmanager
@@ -42,19 +43,20 @@ def mended_copy(source: Path, mark: Durable | None, *, template: Path) -> Iterat
     """
     path = template.with_name(f"{template.name}-copy")
     log_path = source.with_name(f"{source.name}-wal")
-    log = read_change_log(log_path, page_bytes=PAGE_BYTES) if log_path.exists() else _NO_LOG
+    none = ChangeLog(log_path, PAGE_BYTES, (), 0)
+    log = read_change_log(log_path, page_bytes=PAGE_BYTES) if log_path.exists() else none
     try:
-        foreign = not _copied(source, path, log, mark, template)
-        if foreign:
-            _copied(source, path, _NO_LOG, mark, template)
-        yield MendedCopy(path, log.damaged, foreign)
+        found, foreign = _copied(source, path, log, template), False
+        if mark is not None and found is not None and found.store != mark.store and log.frames:
+            found, foreign = _copied(source, path, none, template), True
+        yield MendedCopy(path, log.damaged, foreign, found)
     finally:
         for ending in ("", "-journal"):
             path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
-def _copied(source: Path, path: Path, log: ChangeLog, mark: Durable | None, template: Path) -> bool:
-    """Make one file of database and log; False if it is not the database of the mark."""
+def _copied(source: Path, path: Path, log: ChangeLog, template: Path) -> Durable | None:
+    """Make one file of database and log; return what it says of itself."""
     path.write_bytes(b"")
     if source.exists():
         shutil.copyfile(source, path)
@@ -62,14 +64,8 @@ def _copied(source: Path, path: Path, log: ChangeLog, mark: Durable | None, temp
     _mend_header(path, template)
     with closing(connect(path)) as connection:
         migrate(connection)
-        named = _store_in(connection)
-    return mark is None or named in {None, mark.store} or not log.frames
-
-
-def _store_in(connection: sqlite3.Connection) -> str | None:
-    with suppress(sqlite3.DatabaseError):
-        row = connection.execute("select value from meta where key = 'store'").fetchone()
-        return None if row is None else str(row[0])
+        with suppress(sqlite3.DatabaseError):
+            return durable_in(connection)
     return None
 
 
@@ -79,7 +75,7 @@ def _mend_header(path: Path, template: Path) -> None:
     if not pages:
         return
     with path.open("r+b") as file:
-        header = bytearray(file.read(_HEADER_BYTES))
+        header = bytearray(file.read(_HEADER_BYTES)).ljust(_HEADER_BYTES, b"\0")
         if bytes(header[: len(_MAGIC)]) != _MAGIC:
             with template.open("rb") as sound:
                 header = bytearray(sound.read(_HEADER_BYTES))

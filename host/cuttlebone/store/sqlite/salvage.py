@@ -10,7 +10,7 @@ from typing import Final
 
 from cuttlebone.errors import OperatorError
 from cuttlebone.store.sqlite.connecting import connect
-from cuttlebone.store.sqlite.mark import read_mark
+from cuttlebone.store.sqlite.mark import Durable, read_mark
 from cuttlebone.store.sqlite.mended_copy import mended_copy
 from cuttlebone.store.sqlite.rows import entry_of, event_of, job_of, part_of
 from cuttlebone.store.sqlite.scanning import Table, names_in_index, read_rows
@@ -69,12 +69,26 @@ class Salvaged:
     gone: tuple[GoneJob, ...]
     unnamed: int
     """Jobs that were there by what the mark says, and of which nothing is known."""
+    changes_gone: int
+    """Commits that were durable and are not there: what they changed is as it was before."""
     incomplete: tuple[str, ...]
-    """Tables beside those of jobs and their events of which something is gone."""
+    """Tables beside those of jobs and their events of which something is gone; `meta` counts changes."""
     frames_damaged: int
     """In the log of changes; what these held is as it was before."""
     foreign_log: bool
     """Whether the log of changes was another database's, and so left aside."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the new database is known to have all that the old one had."""
+        return not (
+            self.gone
+            or self.unnamed
+            or self.changes_gone
+            or self.incomplete
+            or self.frames_damaged
+            or self.foreign_log
+        )
 
 
 def salvage_database(source: Path, target: Path) -> Salvaged:
@@ -96,11 +110,15 @@ def salvage_database(source: Path, target: Path) -> Salvaged:
         target.unlink()
         held = "" if mark is None else f", which held {mark.jobs} jobs"
         raise OperatorError(f"nothing can be read of {source}{held}: {error}") from None
-    known = 0 if mark is None else mark.jobs
+    known = mark or Durable("", 0, 0)
+    found = copy.durable or known
+    if copy.durable is None:
+        incomplete.append("meta")
     return Salvaged(
         kept,
         tuple(gone),
-        unnamed=max(0, known - kept - len(gone)),
+        unnamed=max(0, known.jobs - kept - len(gone)),
+        changes_gone=max(0, known.commits - found.commits),
         incomplete=tuple(incomplete),
         frames_damaged=copy.frames_damaged,
         foreign_log=copy.foreign_log,

@@ -17,8 +17,9 @@ _FAULTS_TOLD: Final = 3
 _TABLES: Final = frozenset({"meta", "jobs", "job_events", "job_counts"})
 """Those of every version."""
 _REAL_COUNTS: Final = """
-select status, jobs, (select count(*) from jobs where jobs.status = job_counts.status)
-from job_counts
+select job_counts.status, job_counts.jobs, coalesce(found.jobs, 0) from job_counts
+left join (select status, count(*) as jobs from jobs group by status) as found
+on found.status = job_counts.status
 """
 
 _log = structlog.get_logger(__name__)
