@@ -1,5 +1,6 @@
 """The command line: which commands there are, and how a process of them ends."""
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -83,11 +84,21 @@ def _app(wanted: str | None) -> typer.Typer:
         return app
     for entry in ENTRIES:
         if entry.name == wanted:
-            commands: typer.Typer = import_module(f"cuttlebone.cli.{entry.name}").app
+            commands = _loaded(entry.name)
             app.add_typer(commands, name=entry.name if entry.noun else None)
         else:
             app.command(entry.name, help=entry.summary)(_unloaded)
     return app
+
+
+def _loaded(name: str) -> typer.Typer:
+    """Import a command, without a look for garbage: nothing that a module makes is any."""
+    gc.disable()
+    try:
+        commands: typer.Typer = import_module(f"cuttlebone.cli.{name}").app
+    finally:
+        gc.enable()
+    return commands
 
 
 def _unloaded() -> None:
