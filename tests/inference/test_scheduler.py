@@ -1,5 +1,6 @@
 """The scheduler against a model of memory: nothing is lost, overbooked or evaluated twice."""
 
+import random
 from dataclasses import replace
 from itertools import count
 
@@ -407,6 +408,22 @@ def test_in_streams_no_more_run_than_there_are_streams_and_kept_prompts_make_roo
     admitted = plans.admit()
     assert admitted is not None
     assert (admitted.evicted, plans.kept_prompts) == ((admitted.slot,), 0)
+
+
+def test_streams_that_run_lie_side_by_side_and_the_last_kept_prompts_stay() -> None:
+    rules = replace(STREAMS, slots=16, generations_max=16, cells=16 * 16, kept_cells_max=16 * 16)
+    cells, chance, running, rows = KvCells(rules), random.Random(8), list[Slot](), list[int]()
+    for number in range(300):
+        while len(running) < 8:
+            admission = cells.admit("tenant", [Token(number), Token(len(running))] * 4, 1)
+            assert admission is not None
+            assert not set(admission.evicted) & set(cells.kept[-1:])
+            admission.tenancy.evaluated = 8
+            running.append(admission.tenancy.slot)
+        rows.append(sum(slot - 1 not in running for slot in running))
+        cells.release(running.pop(chance.randrange(8)))
+    # By the age of kept prompts alone it would be four and a half.
+    assert sum(rows) / len(rows) < 3.5
 
 
 def test_generations_max_bounds_those_that_run_in_a_pool() -> None:
