@@ -33,6 +33,12 @@ from cuttlebone.inference.progress import Report, unwatched
 from cuttlebone.text import printable
 
 _LOG_ERROR: Final = 4  # GGML_LOG_LEVEL_ERROR
+_SAID_OF_INTERRUPTS: Final = (
+    "failed with error 1",
+    "compute status: 1",
+    "failed to decode, ret = 2",
+)
+"""How errors end that are none: 1 and 2 are its codes for what we have interrupted ourselves."""
 
 _log = structlog.get_logger(__name__)
 
@@ -52,8 +58,9 @@ class LlamaOptions:
 
 def _log_error(level: int, text: bytes, _data: int | None) -> None:
     """Let llama.cpp's errors into our log, and nothing else of what it prints."""
-    if level == _LOG_ERROR:
-        _log.warning("llama.cpp", text=printable(text.decode(errors="replace").strip()))
+    said = printable(text.decode(errors="replace").strip())
+    if level == _LOG_ERROR and not said.endswith(_SAID_OF_INTERRUPTS):
+        _log.warning("llama.cpp", text=said)
 
 
 # llama.cpp keeps the pointer for the life of the process, so this must never be collected.
