@@ -1,22 +1,19 @@
 """The event stream of a job: a snapshot, then every event of its log, without holding a thread."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Final
 
 from pydantic import BaseModel
 
 from cuttlebone.api.event_frames import (
-    LARGE_BYTES_MIN,
     PING,
-    EventFrame,
     gap_frame,
     link_frame,
     parting_frame,
     pieces,
     snapshot_frame,
 )
-from cuttlebone.api.job_feed import Look
 from cuttlebone.api.subscribers import Subscription
 from cuttlebone.job.events import EventKind
 from cuttlebone.metrics import HostMetrics
@@ -63,8 +60,12 @@ async def _frames(
     while True:
         subscription.begin_look()
         found = await feed.look(after)
-        for frame in _joined(found, links_at):
-            yield frame
+        for part in found.parts():
+            match part:
+                case bytes():
+                    yield part
+                case large:
+                    yield large.bytes if links_at is None else link_frame(large, links_at)
         after = found.last
         if found.frames and found.frames[-1].kind is EventKind.RESULT:
             return
@@ -80,26 +81,6 @@ async def _frames(
                 return
             while not await _changed(subscription):
                 yield PING
-
-
-def _joined(found: Look, links_at: str | None) -> Iterator[bytes]:
-    """What was found, small events together and large ones by themselves, gaps where numbers lack."""
-    after, small = found.after, list[bytes]()
-    for frame in found.frames:
-        if frame.number != after + 1:
-            small.append(gap_frame(after, frame.number))
-        after = frame.number
-        if frame.data_bytes < LARGE_BYTES_MIN:
-            small.append(frame.bytes)
-            continue
-        yield b"".join(small)
-        small.clear()
-        yield _large(frame, links_at)
-    yield b"".join(small)
-
-
-def _large(frame: EventFrame, links_at: str | None) -> bytes:
-    return frame.bytes if links_at is None else link_frame(frame, links_at)
 
 
 async def _changed(subscription: Subscription) -> bool:

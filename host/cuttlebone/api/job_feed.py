@@ -2,14 +2,14 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
 
 from starlette.concurrency import run_in_threadpool
 
-from cuttlebone.api.event_frames import EventFrame, event_frame
+from cuttlebone.api.event_frames import LARGE_BYTES_MIN, EventFrame, event_frame, gap_frame
 from cuttlebone.errors import CallerError
 from cuttlebone.job.events import JobEvent
 from cuttlebone.job.job import JobKey, JobStatusRow
@@ -33,6 +33,16 @@ class Look:
     ended: bool = False
     """No further events will come."""
     forgotten: bool = False
+    _parts: list[bytes | EventFrame] = field(default_factory=list, repr=False, compare=False)
+
+    def parts(self) -> Sequence[bytes | EventFrame]:
+        """What a stream carries: small events together, large ones by themselves, gaps where numbers lack.
+
+        Put together once for all readers: many go on in the same moment.
+        """
+        if self.frames and not self._parts:
+            self._parts.extend(_joined(self.after, self.frames))
+        return self._parts
 
     @property
     def last(self) -> int:
@@ -47,7 +57,8 @@ class Look:
         """What a look behind a later event would have found."""
         if after == self.after:
             return self
-        return replace(self, after=after, frames=[one for one in self.frames if one.number > after])
+        left = [one for one in self.frames if one.number > after]
+        return replace(self, after=after, frames=left, _parts=[])
 
 
 class KeptLooks:
@@ -187,6 +198,21 @@ class JobFeed:
         if frame is None:
             frame = self._frames[event.number] = self._make_frame(event)
         return frame
+
+
+def _joined(after: int, frames: Sequence[EventFrame]) -> Iterator[bytes | EventFrame]:
+    small: list[bytes] = []
+    for frame in frames:
+        if frame.number != after + 1:
+            small.append(gap_frame(after, frame.number))
+        after = frame.number
+        if frame.data_bytes < LARGE_BYTES_MIN:
+            small.append(frame.bytes)
+            continue
+        yield b"".join(small)
+        small.clear()
+        yield frame
+    yield b"".join(small)
 
 
 def _begun(ask: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
