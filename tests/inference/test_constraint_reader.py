@@ -115,3 +115,11 @@ def test_nothing_that_reading_needs_is_forbidden(
                 read += 1
     assert not logs
     assert read > 0
+
+
+def test_a_reader_that_was_closed_reads_nothing() -> None:
+    closed = ConstraintReader()
+    closed.close()
+    with pytest.raises(CommandError, match="cannot be read now") as refusal:
+        closed.read(JsonSchema({}), CompileTerms())
+    assert refusal.value.code is ErrorCode.MODEL_LOAD_FAILED

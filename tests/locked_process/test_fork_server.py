@@ -132,3 +132,10 @@ def test_a_zygote_that_reads_nothing_holds_nobody_up(fork_server: ForkServer, pa
                 fork_server.spawn(parser_request(), nothing.fileno(), lambda: True)
         os.kill(number, signal.SIGKILL)
     parse(b"")
+
+
+def test_nothing_is_forked_after_the_end() -> None:
+    server = ForkServer([])
+    server.close()
+    with pytest.raises(OperatorError, match="closing"):
+        server.layers()

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import Final, TypeVar, assert_never
 
@@ -29,7 +29,7 @@ from cuttlebone.locked_process.sealed_file import sealed_file
 from cuttlebone.locked_process.spawn_request import SpawnRequest
 from cuttlebone.locked_process.watch import Watch
 from cuttlebone.text import printable
-from cuttlebone_abi import dump_json
+from cuttlebone_abi import ErrorCode, dump_json
 
 KEPT_MAX: Final = 256
 """Constraints that are known to be readable; each has at most 64 KiB, and jobs often repeat theirs."""
@@ -146,10 +146,10 @@ def until_unwanted(work: Callable[[], T], terms: CompileTerms) -> T:
 
     threading.Thread(target=run, name="constraint", daemon=True).start()
     while True:
-        try:
-            return coming.result(_LOOK_S)
-        except TimeoutError:
-            terms.check_wanted()
+        wait([coming], _LOOK_S)
+        if coming.done():
+            return coming.result()
+        terms.check_wanted()
 
 
 def _asked(constraint: Constraint) -> tuple[ConstraintRequest, bytes]:
@@ -177,7 +177,9 @@ def _child(fork_server: ForkServer, content: bytes, terms: CompileTerms) -> Chil
         return fork_server.spawn(wanted, descriptor, lambda: not _wanted(terms))
     except OperatorError as error:
         _log.error("constraints cannot be read", reason=str(error))
-        raise refusal(f"this host cannot read it now: {error}") from None
+        raise CommandError(
+            ErrorCode.MODEL_LOAD_FAILED, f"schemas and grammars cannot be read now: {error}"
+        ) from None
     finally:
         os.close(descriptor)
 

@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Final
 
@@ -33,7 +33,7 @@ class ForkServer:
     Programs that share a library share a zygote, which costs its memory once; programs of different
     libraries have one each, so that no process holds code that it does not run.
 
-    Invariants: `_lock` guards `_coming` and `_retired`, and nobody waits for anything while holding
+    Invariants: `_lock` guards `_coming`, `_retired` and `_closed`, and nobody waits for anything while holding
     it. `_coming` is the zygote that serves, or the start of one. `_retired` is one that hangs: its
     processes work on, and would end with it, so it is kept until the next one hangs.
     """
@@ -44,6 +44,7 @@ class ForkServer:
         self._lock = threading.Lock()
         self._coming: Future[ZygoteProcess] | None = None
         self._retired: ZygoteProcess | None = None
+        self._closed = False
 
     def layers(self) -> dict[Layer, str | None]:
         """Which layers hold a locked process here: None, or why one is missing. Starts the zygote."""
@@ -72,10 +73,11 @@ class ForkServer:
         )
 
     def close(self) -> None:
-        """End the zygote; its processes end with it."""
+        """End the zygote, for good; its processes end with it."""
         with self._lock:
             coming, retired = self._coming, self._retired
             self._coming = self._retired = None
+            self._closed = True
         if coming is not None:
             with suppress(OperatorError):
                 coming.result().end()
@@ -86,13 +88,15 @@ class ForkServer:
         """The zygote, once it has started; raise OperatorError and Interrupted."""
         coming = self._start_if_none()
         while True:
-            try:
-                return coming.result(LOOK_S)
-            except TimeoutError:
-                _check(stopped)
+            wait([coming], LOOK_S)
+            if coming.done():
+                return coming.result()
+            _check(stopped)
 
     def _start_if_none(self) -> Future[ZygoteProcess]:
         with self._lock:
+            if self._closed:
+                raise OperatorError("no process can be forked any more: its owner is closing")
             if self._coming is None:
                 self._coming = Future()
                 # A start belongs to no job: one that is stopped meanwhile must not undo it for others.
