@@ -14,7 +14,7 @@ from cuttlebone.access import Authenticator
 from cuttlebone.api import HttpServer, create_app, listen
 from cuttlebone.api.app_state import state_of
 from cuttlebone.api.connection_limits import ConnectionLimits
-from cuttlebone.api.job_routes import WAIT_S_MAX
+from cuttlebone.api.long_poll import WAIT_S_MAX
 from cuttlebone.api.subscribers import Subscribers
 from cuttlebone.assembly import Modules
 from cuttlebone.endpoints.directory import EndpointDirectory

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from api.hosted import BOUND_S, Api, Gate, served, spin
-from cuttlebone.api.job_routes import WAIT_S_MAX
+from cuttlebone.api.long_poll import WAIT_S_MAX
 from cuttlebone_abi import decode_envelope, load_json
 
 HUGE = 2**200 + 1

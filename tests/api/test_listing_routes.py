@@ -1,12 +1,13 @@
 """Many jobs over HTTP: listed, counted, cancelled and forgotten by what they have in common."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from api.hosted import SCRIPTS, Api, Gate, served
+from api.hosted import BOUND_S, SCRIPTS, Api, Gate, served
 from cuttlebone.api.job_pages import ENVELOPE_BYTES_MAX
 from cuttlebone.testing import Commands, ScriptedGuest
 from cuttlebone_abi import Json
@@ -170,6 +171,74 @@ def test_a_page_of_large_envelopes_is_shorter_and_none_is_left_out(tmp_path: Pat
     assert (len(ids(first)), len(ids(rest))) == (3, 1)
     assert [*ids(first), *ids(rest)] == jobs[::-1]
     assert rest.json()["cursor"] is None
+
+
+# --- waiting ----------------------------------------------------------------------------------
+
+
+def waiting(api: Api, answers: list[httpx.Response], **query: str) -> threading.Thread:
+    def ask() -> None:
+        answers.append(api.http.get("/v1/jobs", params={"wait": "60", **query}))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_wait_ends_when_none_of_the_jobs_is_live_those_that_came_meanwhile_among_them(
+    tmp_path: Path, kind: str
+) -> None:
+    first, second, other = Gate(), Gate(), Gate()
+    scripts = {"one": first.script, "two": second.script, "other": other.script}
+    state = tmp_path / "state" if kind == "sqlite" else None
+    with served(tmp_path, scripts, state=state) as api:
+        api.submit("other")
+        api.submit("one", labels={"run": "7"})
+        answers: list[httpx.Response] = []
+        thread = waiting(api, answers, label="run=7")
+        api.followed_by(1)
+        late = api.submit("two", labels={"run": "7"})
+        first.open()
+        api.emitted(late, "waiting")
+        assert not answers
+        second.open()
+        thread.join(BOUND_S)
+        page = answers[0].json()
+        other.open()
+
+    assert page["pending"] == 0
+    assert [job["status"] for job in page["jobs"]] == ["completed"] * 2
+
+
+def test_a_wait_for_jobs_that_is_too_short_says_how_many_are_left(tmp_path: Path) -> None:
+    with served(tmp_path) as api:
+        api.submit("spin", labels={"run": "7"})
+
+        query = {"label": "run=7", "wait": "0.05"}
+        assert api.http.get("/v1/jobs", params=query).json()["pending"] == 1
+        assert api.http.get("/v1/jobs", params={**query, "label": "run=8"}).json()["pending"] == 0
+        assert api.http.get("/v1/jobs").json()["pending"] is None
+
+
+def test_a_host_that_stops_answers_who_waits_for_jobs(tmp_path: Path) -> None:
+    answers: list[httpx.Response] = []
+    with served(tmp_path) as api:
+        api.emitted(api.submit("spin"), "spinning")
+        thread = waiting(api, answers)
+        api.followed_by(1)
+        api.server.stop()
+        thread.join(BOUND_S)
+
+    assert answers[0].json()["pending"] == 1
+
+
+@pytest.mark.parametrize("more", [{"status": "failed"}, {"cursor": "x"}, {"wait": "61"}])
+def test_a_wait_that_makes_no_sense_is_refused(api: Api, more: dict[str, str]) -> None:
+    answer = api.http.get("/v1/jobs", params={"wait": "1", **more})
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
+    assert "`wait` in the query" in answer.json()["detail"]
 
 
 # --- cancelling and forgetting ----------------------------------------------------------------

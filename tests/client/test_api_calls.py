@@ -238,6 +238,22 @@ def test_all_jobs_are_those_of_every_page(client: Client, host: ScriptedHost) ->
     assert {request.url.params["label"] for request in host.requests} == {"who=me"}
 
 
+def test_a_wait_for_many_jobs_asks_until_none_is_left_and_returns_all(
+    client: Client, host: ScriptedHost
+) -> None:
+    host.will_answer(200, {"jobs": [], "pending": 2})
+    host.will_answer(503, refusal("stopping"))
+    host.will_answer(200, {"jobs": [JOB], "pending": 0})
+    host.will_answer(200, {"jobs": [{**JOB, "envelope": ENVELOPE}]})
+
+    found = client.wait_all(label="who=me", envelopes=True)
+
+    assert [job.id for job in found] == ["a1"]
+    assert [request.url.params.get("wait") for request in host.requests] == ["60"] * 3 + [None]
+    assert {request.url.params["label"] for request in host.requests} == {"who=me"}
+    assert len(host.pauses) == 1
+
+
 def test_many_jobs_are_cancelled_and_forgotten_at_once(client: Client, host: ScriptedHost) -> None:
     host.will_answer(202, {"jobs": 3})
     host.will_answer(200, {"jobs": 2})

@@ -1,6 +1,6 @@
 """Routes of one job: show, wait, cancel, result, journal, forget."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
@@ -15,7 +15,7 @@ from cuttlebone.api.dependencies import (
     JournalSlot,
     allowed,
 )
-from cuttlebone.api.long_poll import until_final
+from cuttlebone.api.long_poll import WAIT_S_MAX, until_final
 from cuttlebone.api.openapi import answer, nothing, problems
 from cuttlebone.api.openapi_examples import read_examples
 from cuttlebone.api.resource_views import ExactJson, PiecewiseJson, job_answer, job_path
@@ -23,8 +23,6 @@ from cuttlebone.errors import RETRY_SOON_S, CallerError, ProblemCode
 from cuttlebone.http_types import JobResource
 from cuttlebone.job.recorded_job import RecordedJob
 from cuttlebone_abi import Envelope
-
-WAIT_S_MAX: Final = 60
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -82,6 +82,7 @@ class Subscribers:
         self._kept = KeptLooks()
         self._pacer = StreamPacer()
         self._groups: dict[_Followed, _Group] = {}
+        self._leaving: list[Callable[[], None]] = []
         self._closed = False
         self._lock = threading.Lock()
         self._told: set[_Followed] = set()
@@ -105,15 +106,31 @@ class Subscribers:
                 group.watch.close()
                 group.feed.close()
 
+    @contextmanager
+    def until_closed(self, leave: Callable[[], None]) -> Iterator[None]:
+        """Call `leave` when the host is stopping, at once if it is, while the body runs.
+
+        For who waits for no job by itself. Only in the event loop.
+        """
+        self._leaving.append(leave)
+        if self._closed:
+            leave()
+        try:
+            yield
+        finally:
+            self._leaving.remove(leave)
+
     def close(self) -> None:
         """Let everybody go: the host is stopping. Only in the event loop."""
         self._closed = True
+        for leave in self._leaving:
+            leave()
         for group in self._groups.values():
             for subscription in group.subscriptions:
                 subscription.close()
 
     def __len__(self) -> int:
-        return sum(len(group.subscriptions) for group in self._groups.values())
+        return len(self._leaving) + sum(len(group.subscriptions) for group in self._groups.values())
 
     def _new_group(self, jobs: JobService, followed: _Followed) -> _Group:
         loop = asyncio.get_running_loop()

@@ -101,7 +101,13 @@ def job(job_id: str, *, wait_s: float = 0) -> Call[JobResource]:
 
 
 def jobs(
-    chosen: JobSelection, *, envelopes: bool, count: bool, limit: int, cursor: str | None
+    chosen: JobSelection,
+    *,
+    envelopes: bool,
+    count: bool,
+    limit: int,
+    cursor: str | None,
+    wait_s: float,
 ) -> Call[JobPage]:
     """Ask for a page of jobs, newest first."""
     query: dict[str, str | Sequence[str]] = {**selection_query(chosen), "limit": str(limit)}
@@ -111,7 +117,10 @@ def jobs(
         query["count"] = "true"
     if cursor is not None:
         query["cursor"] = cursor
-    return Call("GET", "/v1/jobs", _answer(JobPage), query=query)
+    wait_s = min(wait_s, WAIT_S_MAX)
+    if wait_s:
+        query["wait"] = f"{wait_s:g}"
+    return Call("GET", "/v1/jobs", _answer(JobPage), query=query, waits_s=wait_s)
 
 
 def cancel_all(chosen: JobSelection) -> Call[JobCount]:

@@ -87,11 +87,23 @@ class AsyncClient:
         count: bool = False,
         limit: int = 50,
         cursor: str | None = None,
+        wait_s: float = 0,
         **chosen: Unpack[JobSelection],
     ) -> JobPage:
-        """Return a page of jobs, newest first, see `JobSelection`; on wish with envelopes, or a count of all."""
+        """Return a page of jobs, newest first, see `JobSelection`; on wish with envelopes, or a count of all.
+
+        With `wait_s` (at most 60) it comes once none of all that are meant is queued or running, or
+        when that time has passed; `pending` tells.
+        """
         return await self._do(
-            api_calls.jobs(chosen, envelopes=envelopes, count=count, limit=limit, cursor=cursor)
+            api_calls.jobs(
+                chosen,
+                envelopes=envelopes,
+                count=count,
+                limit=limit,
+                cursor=cursor,
+                wait_s=wait_s,
+            )
         )
 
     async def all_jobs(
@@ -106,6 +118,21 @@ class AsyncClient:
             for job in page.jobs:
                 yield job
             cursor, more = page.cursor, page.cursor is not None
+
+    async def wait_all(
+        self, *, envelopes: bool = False, **chosen: Unpack[JobSelection]
+    ) -> list[ListedJob]:
+        """Return all jobs that are meant once none is queued or running, as patient as `wait`."""
+        waiting, pending = RetryPause(), True
+        while pending:
+            try:
+                page = await self.jobs(wait_s=WAIT_S_MAX, limit=1, **chosen)
+            except (Refused, Unreachable) as error:
+                await self._pause(waiting.delay_s(error))
+                continue
+            waiting.note_answer()
+            pending = bool(page.pending)
+        return [job async for job in self.all_jobs(envelopes=envelopes, **chosen)]
 
     async def cancel_all(self, **chosen: Unpack[JobSelection]) -> int:
         """Ask for the end of all jobs that are meant; return how many had not ended and were not asked."""

@@ -133,6 +133,9 @@ class JobPage(Resource):
         None, description="Give it as `?cursor=` for the next page; null: no more."
     )
     count: int | None = Field(None, description="Jobs on all pages, if that was asked for.")
+    pending: int | None = Field(
+        None, description="Jobs that are queued or running, if the request has waited for them."
+    )
 
 
 class EventResource(Resource):

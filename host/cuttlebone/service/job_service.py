@@ -186,6 +186,10 @@ class JobService:
             yield from (entry for entry in page if entry.step <= last)
             step = page[-1].step
 
+    def watch_all(self, callback: Callable[[], None]) -> AbstractContextManager[None]:
+        """Call `callback`, in any thread, whenever any job or its event log has changed."""
+        return self._stores.events.subscribe(None, callback)
+
     def _waiting_for(self, job: Job) -> str:
         """What a queued job lacks in order to start, and what it will lack next."""
         running_max = self._tenant_running_max
