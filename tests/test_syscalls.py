@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from bounds import scaled
-from cuttlebone.syscalls import bind_to_parent, process_control, system_call
+from cuttlebone.syscalls import bind_to_parent, give_memory_back, process_control, system_call
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the numbers are Linux's")
 
@@ -74,3 +74,8 @@ def test_pointers_are_passed_as_they_are() -> None:
     assert system_call(WRITE, descriptor, buffer, 7) == 7
     assert os.pread(descriptor, 7, 0) == b"sixteen"
     os.close(descriptor)
+
+
+def test_memory_can_be_given_back_at_any_time() -> None:
+    give_memory_back()
+    give_memory_back()

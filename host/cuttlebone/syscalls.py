@@ -35,6 +35,13 @@ def bind_to_parent(parent: int, signal_number: int) -> bool:
     return os.getppid() == parent
 
 
+def give_memory_back() -> None:
+    """Have the C library return what it keeps of freed memory, where it does so when asked (glibc)."""
+    trim = getattr(_LIBC, "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def _word(argument: object) -> object:
     # ctypes passes an int as 32 bits, and the kernel looks at all 64.
     return ctypes.c_long(argument) if isinstance(argument, int) else argument

@@ -53,10 +53,11 @@ def written(folder: Path, data: bytes) -> Path:
     return path
 
 
-def test_metadata_is_read_and_arrays_are_skipped(tmp_path: Path) -> None:
+def test_metadata_is_read_and_of_arrays_their_lengths(tmp_path: Path) -> None:
     header = read_header(written(tmp_path, gguf()))
     assert header.values["general.architecture"] == "tiny"
     assert "tokenizer.ggml.tokens" not in header.values
+    assert (header.items("tokenizer.ggml.tokens"), header.items("no.such")) == (2, 0)
 
 
 def test_the_size_of_a_cell_follows_from_the_metadata(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ The format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
 
@@ -32,16 +32,21 @@ _ARRAY: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The metadata of a model file; arrays, such as vocabularies, are left out."""
+    """The metadata of a model file; of arrays, such as vocabularies, how many items they have."""
 
     values: Mapping[str, Value]
     tensors: int
     size_bytes: int
+    lengths: Mapping[str, int] = field(default_factory=dict)
 
     def number(self, key: str, default: int = 0) -> int:
         """An integer of the metadata, `{arch}` in the key standing for the architecture."""
         value = self.values.get(key.format(arch=self.values.get("general.architecture")))
         return value if isinstance(value, int) else default
+
+    def items(self, key: str) -> int:
+        """How many items an array of the metadata has; 0 if it is not there."""
+        return self.lengths.get(key, 0)
 
     def cell_bytes(self) -> int:
         """What one token takes in a key-value cache of 16-bit numbers, all layers together."""
@@ -84,12 +89,15 @@ class _Reader:
         tensors = self._count("<Q", ENTRIES_MAX, "tensors")
         entries = self._count("<Q", ENTRIES_MAX, "metadata entries")
         values: dict[str, Value] = {}
+        lengths: dict[str, int] = {}
         for _ in range(entries):
             key = self._string()
-            value = self._value(int(self._scalar("<I")))
-            if value is not None:
-                values[key] = value
-        header = Header(values, tensors, self._size)
+            kind = int(self._scalar("<I"))
+            if kind == _ARRAY:
+                lengths[key] = self._skip_array()
+            else:
+                values[key] = self._value(kind)
+        header = Header(values, tensors, self._size, lengths)
         self._check_tensors(tensors, header.number("general.alignment", 32))
         return header
 
@@ -106,17 +114,15 @@ class _Reader:
                 f"it is cut off: it has {self._size} bytes, but a tensor begins at {data + last}"
             )
 
-    def _value(self, kind: int) -> Value | None:
+    def _value(self, kind: int) -> Value:
         if kind == _STRING:
             return self._string()
-        if kind == _ARRAY:
-            self._skip_array()
-            return None
         if kind not in _SCALARS:
             raise self._broken(f"a metadata value of unknown type {kind}")
         return self._scalar(_SCALARS[kind])
 
-    def _skip_array(self) -> None:
+    def _skip_array(self) -> int:
+        """Pass over an array; answer how many items it has."""
         kind = int(self._scalar("<I"))
         items = self._count("<Q", ARRAY_ITEMS_MAX, "items of an array")
         if kind == _STRING:
@@ -126,6 +132,7 @@ class _Reader:
             self._skip(items * struct.calcsize(_SCALARS[kind]))
         else:
             raise self._broken(f"an array of unknown type {kind}")
+        return items
 
     def _string(self) -> str:
         size = self._count("<Q", STRING_BYTES_MAX, "bytes of a text")

@@ -17,6 +17,7 @@ from cuttlebone.errors import OperatorError
 from cuttlebone.inference.available_memory import available_bytes
 from cuttlebone.inference.gguf import Header, read_header
 from cuttlebone.inference.kv_shape import KvShape, context_tokens_of, shape_of
+from cuttlebone.inference.memory_estimate import bytes_needed
 from cuttlebone.inference.model import Model
 from cuttlebone.inference.progress import Report
 from cuttlebone.inference.thread import Load
@@ -56,10 +57,10 @@ def loader(path: Path, settings: Settings, kv_bytes_max: int) -> Load:
 
 
 def memory_needed(path: Path, settings: Settings, kv_bytes_max: int) -> int:
-    """Bytes that a model will take, its memory for sequences included; raises OperatorError."""
+    """Bytes that a model will take once all of it is in use; raises OperatorError."""
     header = read_header(path)
     shape, context_tokens = kv_shape(header, settings, kv_bytes_max)
-    return header.size_bytes + shape.bytes_of(header, context_tokens)
+    return bytes_needed(header, shape, context_tokens)
 
 
 def kv_bytes_each(settings: Settings, *, models: int) -> int:

@@ -13,10 +13,8 @@ from cuttlebone.inference.kv_shape import KvShape
 from cuttlebone.inference.llama.batch import Batch
 from cuttlebone.inference.llama.parallelism import Parallelism
 from cuttlebone.inference.llama.samplers import Logits
+from cuttlebone.inference.memory_estimate import BATCH_TOKENS_MAX
 from cuttlebone.inference.model import DecodeFailed, ModelInfo, Run
-
-BATCH_TOKENS_MAX: Final = 512
-"""Tokens of a call; llama.cpp computes all of them at once."""
 
 _INTERRUPTED: Final = 2  # what llama_decode answers then
 # llama.cpp asks before each of its steps whether to go on. The length of a text of C that is empty

@@ -16,10 +16,11 @@ from cuttlebone.inference.constraint_reader import ConstraintReader
 from cuttlebone.inference.interrupt import Interrupt
 from cuttlebone.inference.kv_shape import KvShape
 from cuttlebone.inference.llama.constrained import LlamaConstraint, Mask, compile_constraint
-from cuttlebone.inference.llama.decoder import BATCH_TOKENS_MAX, Decoder, context_params
+from cuttlebone.inference.llama.decoder import Decoder, context_params
 from cuttlebone.inference.llama.samplers import Candidates, Chain, Greedy, Logits
 from cuttlebone.inference.llama.vocabulary import Vocabulary
 from cuttlebone.inference.llama.weights import load_weights
+from cuttlebone.inference.memory_estimate import BATCH_TOKENS_MAX
 from cuttlebone.inference.model import (
     CompiledConstraint,
     DecodeFailed,
@@ -30,6 +31,7 @@ from cuttlebone.inference.model import (
     Token,
 )
 from cuttlebone.inference.progress import Report, unwatched
+from cuttlebone.syscalls import give_memory_back
 from cuttlebone.text import printable
 
 _LOG_ERROR: Final = 4  # GGML_LOG_LEVEL_ERROR
@@ -213,6 +215,7 @@ class LlamaModel:
         if model is not None:
             llama_cpp.llama_free(self._context)
             llama_cpp.llama_model_free(model)
+            give_memory_back()
 
     def _open_context(
         self, path: Path, options: LlamaOptions, context_tokens: int

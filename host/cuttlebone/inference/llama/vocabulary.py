@@ -77,6 +77,9 @@ class Vocabulary:
         with self._changed:
             self._closed = True
             self._changed.wait_for(lambda: not self._readers)
+        with self._indexing:
+            # It refers to us, and no collector sees through it: both would stay for ever.
+            self._tokenizer = None
 
     def _table(self) -> TokenTable:
         control = llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN
