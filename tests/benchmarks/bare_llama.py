@@ -13,7 +13,8 @@ import llama_cpp
 
 from cuttlebone.inference.kv_shape import KvShape
 from cuttlebone.inference.llama import LlamaOptions, default_threads
-from cuttlebone.inference.llama.decoder import BATCH_TOKENS_MAX, context_params
+from cuttlebone.inference.llama.decoder import context_params
+from cuttlebone.inference.memory_estimate import BATCH_TOKENS_MAX
 
 
 class Bare:

@@ -22,7 +22,15 @@ LEFT_BYTES_MAX = 16 << 20
 def test_a_model_takes_what_was_estimated_within_5_percent_and_gives_it_back(
     demo_model: Path, tmp_path: Path, layout: str, contexts: int
 ) -> None:
-    command = [sys.executable, str(CHILD), str(demo_model), layout, str(contexts), "512", str(tmp_path)]
+    command = [
+        sys.executable,
+        str(CHILD),
+        str(demo_model),
+        layout,
+        str(contexts),
+        "512",
+        str(tmp_path),
+    ]
     ended = subprocess.run(command, stdout=subprocess.PIPE, timeout=scaled(120), check=True)
     measured = json.loads(ended.stdout.splitlines()[-1])
 

@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from cuttlebone.generation.request import Grammar
+from cuttlebone.generation.request import CompileTerms, Grammar
 from cuttlebone.inference.gguf import read_header
 from cuttlebone.inference.kv_shape import KvLayout, KvShape, context_tokens_of
 from cuttlebone.inference.llama.loading import tried_options
@@ -36,7 +36,7 @@ def use(model: LlamaModel) -> None:
     for slot in others:
         model.copy(Slot(0), slot, 64)
     model.decode([Run(slot, 64, [Token(1)], wants_logits=True) for slot in (Slot(0), *others)])
-    model.compile(Grammar('root ::= "a"'))
+    model.compile(Grammar('root ::= "a"'), CompileTerms())
 
 
 def main(path: Path, layout: str, contexts: int, context_tokens: int, trials: Path) -> None:
