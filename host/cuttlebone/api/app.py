@@ -1,5 +1,6 @@
 """The application: all routes over one host, the guard around them, the problem documents."""
 
+from functools import cache
 from typing import Final
 
 from anyio import CapacityLimiter
@@ -111,9 +112,12 @@ def _state(host: Host, authenticator: Authenticator, limits: ConnectionLimits) -
 
 
 def _serve_document(app: FastAPI) -> None:
-    document = dump_json(openapi_document(app))
+    # When it is first asked for: writing it takes a quarter of the time of a start.
+    @cache
+    def document() -> bytes:
+        return dump_json(openapi_document(app))
 
-    async def show_document() -> Response:
-        return Response(document, media_type="application/json")
+    def show_document() -> Response:  # in a thread, for the same reason
+        return Response(document(), media_type="application/json")
 
     app.add_api_route(OPENAPI_PATH, show_document, methods=["GET"], include_in_schema=False)
