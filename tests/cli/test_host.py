@@ -68,6 +68,18 @@ def test_a_busy_port_is_said_and_nothing_starts(specs: Path) -> None:
     assert f"127.0.0.1:{port} is in use" in ended.complaint["message"]
 
 
+def test_a_model_file_that_is_missing_is_said_and_nothing_starts(
+    specs: Path, tmp_path: Path
+) -> None:
+    ended = run_process(
+        "serve", "--port", "0", "--no-state", "--specs", str(specs),
+        "--model", f"main={tmp_path}", "--json", environment={"CUTTLEBONE_PROT": "1"},
+    )  # fmt: skip
+    assert (ended.status, ended.out) == (2, "")
+    assert f"{tmp_path} is no file" in ended.complaint["message"]
+    assert "CUTTLEBONE_PROT is no setting; did you mean CUTTLEBONE_PORT?" in ended.err
+
+
 def test_a_folder_of_specs_that_is_missing_is_said(tmp_path: Path) -> None:
     ended = run_process("serve", "--port", "0", "--no-state", "--specs", str(tmp_path / "none"))
     assert ended.status == 2

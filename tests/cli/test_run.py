@@ -61,6 +61,37 @@ def test_a_limit_narrows_the_one_of_the_spec(specs: Path) -> None:
     assert ended.result["error"]["code"] == "timeout"
 
 
+def test_a_folder_means_the_one_spec_in_it(specs: Path, tmp_path: Path) -> None:
+    for name in ("complete.yaml", "complete.wasm"):
+        (tmp_path / name).write_bytes((specs / name).read_bytes())
+    (tmp_path / "cuttlebone.yaml").write_text("port: 1\n")
+    assert run_process("run", str(tmp_path), "--input", WORD).status == 0
+
+
+def test_a_folder_with_several_specs_or_none_is_refused(
+    cli: Cli, specs: Path, tmp_path: Path
+) -> None:
+    several = cli("run", str(specs), "--input", WORD)
+    assert (several.status, several.out) == (2, "")
+    assert "has 3 specs, complete.yaml, fail.yaml, spin.yaml: name one" in several.err
+    none = cli("run", str(tmp_path), "--input", WORD)
+    assert none.status == 2
+    assert f"there is no spec in {tmp_path}" in none.err
+
+
+def test_a_model_that_is_missing_is_said_before_anything_starts(
+    cli: Cli, specs: Path, tmp_path: Path
+) -> None:
+    spec = tmp_path / "asks.yaml"
+    spec.write_text((specs / "complete.yaml").read_text() + "model: large\n")
+    without = cli("run", str(spec), "--input", WORD)
+    assert (without.status, without.out) == (2, "")
+    assert "asks for the model `large`, and none is given: add --model large=FILE" in without.err
+    gone = cli("run", str(spec), "--input", WORD, "--model", f"large={tmp_path}/none.gguf")
+    assert gone.status == 2
+    assert f"the model `large` cannot be loaded: {tmp_path}/none.gguf does not exist" in gone.err
+
+
 def test_a_terminal_shows_what_happens_and_nothing_that_moves_its_cursor(
     specs: Path, terminal: Terminal
 ) -> None:
@@ -81,7 +112,7 @@ def test_the_input_comes_from_a_file_or_from_stdin(specs: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("stated", "complaint"),
     [
-        ("{word: a}", "--input: not valid JSON"),
+        ("{word: a}", "`--input {word: a}`: not valid JSON"),
         ("@/does/not/exist", "/does/not/exist cannot be read: No such file"),
         ("[" * 200 + "]" * 200, "nests deeper"),
         (f'"{"x" * INPUT_BYTES_MAX}"', f"larger than {INPUT_BYTES_MAX} bytes"),
@@ -141,5 +172,5 @@ def test_a_value_that_makes_no_sense_is_wrong_usage(
 ) -> None:
     ended = cli("run", str(specs / "complete.yaml"), "--input", WORD, option, value)
     assert (ended.status, ended.out) == (2, "")
-    assert f"Invalid value for {option}: " in ended.err
+    assert f"error: `{option} {value}`: " in ended.err
     assert complaint in ended.err

@@ -15,7 +15,7 @@ from cuttlebone.text.addresses import DEFAULT_URL
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
 
 COMMANDS = (
-    "demo", "serve", "run", "submit", "jobs", "token add", "token list", "token revoke", "job show", "job events", "job cancel",
+    "demo", "serve", "salvage", "run", "submit", "jobs", "token add", "token list", "token revoke", "job show", "job events", "job cancel",
     "job forget", "job export", "job wait", "job result", "specs", "models", "doctor", "config init", "config show", "replay", "spec check", "bench infer",
     "block new", "block build", "block check", "block test", "block run", "block inspect",
     "block upload", "block list", "block forget", "endpoint check", "endpoint import", "endpoint list", "intake check",
@@ -58,9 +58,15 @@ def test_the_version_is_that_of_the_package(cli: Cli) -> None:
         (("job",), "Missing command. (`cuttlebone job --help`"),
         (("run", "a.yaml"), "Missing option '--input' / '-i'. (`cuttlebone run --help`"),
         (("jobs", "--nothing"), "No such option: --nothing (`cuttlebone jobs --help`"),
-        (("jobs", "--limit", "0"), "(`cuttlebone jobs --help`"),
-        (("jobs", "--status", "asleep"), "(`cuttlebone jobs --help`"),
-        (("serve", "--port", "65536"), "(`cuttlebone serve --help`"),
+        (("jobs", "--limit", "0"), "`--limit 0`: at least 1 (`cuttlebone jobs --help`"),
+        (("jobs", "--limit=1000"), "`--limit 1000`: at most 200 (`cuttlebone jobs --help`"),
+        (("jobs", "--status", "asleep"), "`--status asleep`: one of 'queued', 'running', "),
+        (("serve", "--port", "65536"), "`--port 65536`: at most 65535 (`cuttlebone serve --help`"),
+        (("serve", "--grace-s", "0"), "`--grace-s 0`: more than 0 ("),
+        (("serve", "--grace-s", "x"), "`--grace-s x`: a number ("),
+        (("serve", "--isolation", "foo"), "`--isolation foo`: one of 'process', "),
+        (("serve", "--model", "a/b=c"), "`--model a/b=c`: should have 1 to 64 letters, digits, "),
+        (("run", "a", "-i", "1", "--limit", "steps=0"), "`--limit steps=0`: steps: at least 1 ("),
     ],
 )
 def test_wrong_usage_is_one_line_and_status_2(
@@ -100,3 +106,14 @@ def test_a_command_loads_only_what_it_needs(command: str, absent: str) -> None:
 def test_clients_look_where_a_host_answers_by_default() -> None:
     settings = Settings()
     assert f"http://{settings.host}:{settings.port}" == DEFAULT_URL
+
+
+def test_brackets_in_a_help_are_shown(cli: Cli) -> None:
+    assert "`cuttlebone[demo]`" in cli("demo", "--help").out
+
+
+@pytest.mark.parametrize("flag", ["--port", "--grace-s", "--callback-delay-s", "--isolation"])
+def test_the_help_of_a_host_says_defaults(cli: Cli, flag: str) -> None:
+    shown = " ".join(cli("serve", "--help").out.split())
+    stated = shown.partition(f" {flag} ")[2].partition(" --")[0]
+    assert "default:" in stated.replace("│ │", "")

@@ -78,6 +78,19 @@ def test_a_model_that_is_none_is_shown(specs: Path, tmp_path: Path) -> None:
     assert [one.what.partition(":")[0] for one in found] == ["small", "gone"]
 
 
+def test_a_variable_that_is_no_setting_is_shown(specs: Path, tmp_path: Path) -> None:
+    names = ("CUTTLEBONE_MODLES", "CUTTLEBONE_URL", "cuttlebone_port", "PATH", "CUTTLEBONE_XYZZY")
+    found = [
+        one.what
+        for one in diagnose(settings_in(tmp_path, specs), variables=names)
+        if one.area == "environment"
+    ]
+    assert found == [
+        "CUTTLEBONE_MODLES is no setting; did you mean CUTTLEBONE_MODELS?",
+        "CUTTLEBONE_XYZZY is no setting",
+    ]
+
+
 def test_how_many_generations_a_model_has_memory_for_is_shown_and_whether_texts_are_exact(
     demo_model: Path, specs: Path, tmp_path: Path
 ) -> None:

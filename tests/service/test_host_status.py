@@ -26,13 +26,25 @@ def test_a_host_is_not_ready_while_a_model_is_not(state: Phase) -> None:
     found = host_with(State(Phase.READY), State(state)).readiness()
 
     assert not found.ready
-    assert found.reasons == (f"the model `role1` is {state}",)
+    words = {Phase.FAILED: "could not be loaded"}.get(state, f"is {state}")
+    assert found.reasons == (f"the model `role1` {words}",)
 
 
 def test_a_model_that_could_not_be_loaded_on_demand_is_a_reason_too() -> None:
     found = host_with(State(Phase.UNLOADED, "no room")).readiness()
 
-    assert found.reasons == ("the model `role0` is unloaded: no room",)
+    assert found.reasons == ("the model `role0` could not be loaded: no room",)
+
+
+def test_the_reason_and_how_far_a_load_is_are_told() -> None:
+    found = host_with(
+        State(Phase.FAILED, "No such file or directory"), State(Phase.LOADING, progress=0.5)
+    ).readiness()
+
+    assert found.reasons == (
+        "the model `role0` could not be loaded: No such file or directory",
+        "the model `role1` is loading, 50% so far",
+    )
 
 
 def test_a_host_that_can_keep_nothing_is_not_ready_and_is_again_once_it_can() -> None:

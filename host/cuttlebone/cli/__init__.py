@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from cuttlebone.cli.output import complain
 from cuttlebone.cli.statuses import ExitStatus
+from cuttlebone.cli.usage_faults import usage_fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         path = "cuttlebone" if context is None else context.command_path
         complain(
             "usage",
-            f"{error.format_message()} (`{path} --help` says more)",
+            f"{usage_fault(error, given)} (`{path} --help` says more)",
             as_json="--json" in given,
         )
         return ExitStatus.REFUSED

@@ -28,9 +28,9 @@ ROLE: Final = "smollm2"
 
 @app.command(epilog="Example: cuttlebone demo --json")
 def demo(*, as_json: JsonFlag = False) -> None:
-    """Start a host on a free loopback port, let it sum up a text, and write the envelope.
+    r"""Start a host on a free loopback port, let it sum up a text, and write the envelope.
 
-    The block, its spec and the text ship with this package, the model with `cuttlebone[demo]`.
+    The block, its spec and the text ship with this package, the model with `cuttlebone\[demo]`.
     Progress and text show on stderr as they come; with --json only the envelope is written.
     """
     with reporting(as_json=as_json), on_stop_signal(_interrupt):

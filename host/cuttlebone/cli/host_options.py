@@ -5,6 +5,7 @@ takes to read the settings of one.
 """
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,10 +14,12 @@ from types import NoneType
 from typing import Annotated, Any, Concatenate, Final, ParamSpec, get_args, get_origin
 
 import typer
+from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from cuttlebone.cli.model_file import model_file
 from cuttlebone.cli.options import pairs, read_limits
+from cuttlebone.errors import OperatorError
 from cuttlebone.job_options import Limits
 from cuttlebone.settings import Settings
 from cuttlebone.settings.sources import (
@@ -28,6 +31,8 @@ from cuttlebone.settings.sources import (
     settings_file,
     settled,
 )
+from cuttlebone.text.bounds import in_few_words
+from cuttlebone_abi.faults import requirement
 
 CONFIG_VARIABLE: Final = "CUTTLEBONE_CONFIG"
 
@@ -57,6 +62,7 @@ _SPELLINGS: Final[Mapping[str, _Spelling]] = {
     "state": _Spelling(metavar="FOLDER"),
     "isolation": _Spelling(metavar="MODE"),
 }
+_REASON: Final = re.compile(r"`[^`]*`: (?:the key: )?(.*), but is .*")
 _PANEL: Final = "Settings"
 _NOT_GIVEN: Final[tuple[object, ...]] = (None, [], ())
 _MORE_HELP: Final = {"models": "`demo` as the file is the packaged demo model."}
@@ -94,7 +100,7 @@ class StatedSettings:
         except WrongSettings as error:
             for place, reason in error.faults:
                 if place.startswith("--"):
-                    raise typer.BadParameter(reason, param_hint=place) from None
+                    raise typer.BadParameter(_of_flag(reason), param_hint=place) from None
             raise
 
 
@@ -125,7 +131,27 @@ def stated_limits(stated: dict[str, int]) -> Limits | None:
         raise typer.BadParameter(
             f"{unknown[0]!r} is no limit; known are {known}", param_hint="--limit"
         )
-    return Limits.model_validate(stated) if stated else None
+    try:
+        return Limits.model_validate(stated) if stated else None
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        name = str(fault["loc"][0])
+        reason = f"{name}: {in_few_words(requirement(fault))}"
+        raise typer.BadParameter(reason, param_hint="--limit") from None
+
+
+def demand_model_files(settings: Settings) -> None:
+    """Raise OperatorError for a model file that is missing, before anything is started."""
+    for role, path in settings.models.items():
+        if not path.is_file():
+            there = "is no file" if path.exists() else "does not exist"
+            raise OperatorError(f"the model `{role}` cannot be loaded: {path} {there}")
+
+
+def _of_flag(reason: str) -> str:
+    """Leave out the name of the setting and the value, which stand beside the flag already."""
+    named = _REASON.fullmatch(reason)
+    return reason if named is None else in_few_words(named[1])
 
 
 def _option(name: str) -> inspect.Parameter:
@@ -194,6 +220,8 @@ def _help(name: str, field: FieldInfo, *, repeated: bool) -> str:
     sentences = [*(field.description or "").split(), *_MORE_HELP.get(name, "").split()]
     if repeated:
         sentences.append("Repeatable.")
+        if isinstance(field.default, tuple) and field.default:
+            sentences.append(f"(default: {', '.join(map(str, field.default))})")
     elif field.default is not None:
         sentences.append(f"(default: {field.default})")  # Rich takes brackets for its own
     return " ".join(sentences)

@@ -1,6 +1,6 @@
 """`cuttlebone jobs`: the jobs of a running host."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -10,6 +10,9 @@ from cuttlebone.cli.output import write_json, write_note, write_table
 from cuttlebone.client import Client, JobSummary
 from cuttlebone.text.addresses import DEFAULT_URL
 from cuttlebone_abi import JobStatus
+
+PAGE_MAX: Final = 200
+"""What a host gives at once."""
 
 app = typer.Typer()
 
@@ -24,7 +27,7 @@ def jobs(
     label: Annotated[
         str | None, typer.Option(metavar="KEY=VALUE", help="Only jobs with this label.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=PAGE_MAX, help="How many at most.")] = 50,
     cursor: Annotated[
         str | None, typer.Option(help="Go on where the listing before stopped.")
     ] = None,

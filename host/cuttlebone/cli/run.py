@@ -11,7 +11,13 @@ from typing import Annotated
 import typer
 
 from cuttlebone.assembly import open_host
-from cuttlebone.cli.host_options import StatedSettings, stated_limits, takes_settings
+from cuttlebone.authoring.choosing import model_asked, one_spec_file
+from cuttlebone.cli.host_options import (
+    StatedSettings,
+    demand_model_files,
+    stated_limits,
+    takes_settings,
+)
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.options import (
     InputOption,
@@ -28,6 +34,7 @@ from cuttlebone.job.events import EventKind, JobEvent
 from cuttlebone.job.job import JobKey, Submission
 from cuttlebone.service.job_service import JobService
 from cuttlebone.service.spec_service import SpecService
+from cuttlebone.settings import Settings
 from cuttlebone.signals import next_wake, on_stop_signal
 from cuttlebone_abi import Envelope
 
@@ -50,7 +57,12 @@ app = typer.Typer()
 )
 def run(
     stated: StatedSettings,
-    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="The spec file.")],
+    spec: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SPEC.yaml|FOLDER", help="The spec file, or a folder with only one."
+        ),
+    ],
     *,
     stated_input: InputOption,
     limits: LimitsOption = None,
@@ -71,12 +83,25 @@ def run(
         settings = settings.model_copy(
             update={"jobs_running_max": 1, "state": None, "callback_hosts": ()}
         )
-        with open_host(settings, spec_files=[spec]) as host, closing(view):
+        spec_file = one_spec_file(spec)
+        _demand_model(spec_file, settings)
+        with open_host(settings, spec_files=[spec_file]) as host, closing(view):
             submission = Submission(_only_spec(host.specs), value, narrowed)
             show = (lambda event: view.show(event.kind, event.data)) if watched else _ignore
             envelope = carry_out(host.jobs, submission, show)
     write_json(envelope.model_dump(mode="json"), pretty=not as_json)
     raise typer.Exit(status_of(envelope))
+
+
+def _demand_model(spec_file: Path, settings: Settings) -> None:
+    """Raise OperatorError where a model is missing, before anything is started."""
+    role = model_asked(spec_file)
+    if role is not None and role not in settings.models:
+        raise OperatorError(
+            f"{spec_file} asks for the model `{role}`, and none is given: add --model "
+            f"{role}=FILE.gguf, or --model {role}=demo for the packaged one"
+        )
+    demand_model_files(settings)
 
 
 def carry_out(

@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import os
 import socket
 from contextlib import AbstractContextManager
 from importlib.metadata import version
@@ -20,7 +21,7 @@ from cuttlebone.api.connection_limits import (
     raise_open_files,
 )
 from cuttlebone.assembly import open_host
-from cuttlebone.cli.host_options import StatedSettings, takes_settings
+from cuttlebone.cli.host_options import StatedSettings, demand_model_files, takes_settings
 from cuttlebone.cli.logs import log_to_stderr
 from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
@@ -28,6 +29,7 @@ from cuttlebone.cli.output import shown, write_json
 from cuttlebone.cli.watching import stderr_console
 from cuttlebone.service.host import Host
 from cuttlebone.settings import Settings
+from cuttlebone.settings.variables import unknown_variables
 from cuttlebone.text.addresses import address, in_url, is_loopback
 
 app = typer.Typer()
@@ -55,6 +57,9 @@ def serve(
     with reporting(as_json=as_json):
         settings = stated.read()
         _log.info("settings", file=_file_name(stated))
+        for reason in unknown_variables(os.environ):
+            _log.warning("unknown variable", reason=reason)
+        demand_model_files(settings)
         settings = settings.model_copy(
             update={"state": None if no_state else settings.state_folder}
         )

@@ -1,24 +1,33 @@
 """All that a host needs, looked at one after the other."""
 
+import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from cuttlebone.diagnosis.callers import access, callbacks, connections
-from cuttlebone.diagnosis.diagnosis import Diagnosis, fine, note
+from cuttlebone.diagnosis.diagnosis import Diagnosis, fine, mend, note
 from cuttlebone.diagnosis.folders import folder, job_store, module_cache
 from cuttlebone.diagnosis.work import guests, models, specs
 from cuttlebone.sandbox import Sandbox
 from cuttlebone.settings import Isolation, Settings
+from cuttlebone.settings.variables import unknown_variables
 from cuttlebone.store.sqlite.inspection import SQLITE_VERSION
 
 _PACKAGES: Final = ("cuttlebone", "wasmtime", "llama-cpp-python", "llguidance")
 
 
-def diagnose(settings: Settings) -> Iterator[Diagnosis]:
-    """Look at one thing after the other. `settings.state` is None for a host that keeps nothing."""
+def diagnose(
+    settings: Settings, *, variables: Iterable[str] = tuple(os.environ)
+) -> Iterator[Diagnosis]:
+    """Look at one thing after the other. `settings.state` is None for a host that keeps nothing.
+
+    `variables` are the names of those in the environment.
+    """
     yield _versions()
+    for reason in unknown_variables(variables):
+        yield mend("environment", reason, "mend its name, or take it away")
     with Sandbox(isolation=_tried(settings.isolation)) as sandbox:
         yield from guests(settings.isolation, sandbox)
         yield from specs(settings, sandbox)

@@ -15,6 +15,9 @@ _EXACT: Final = (
     "texts may depend on what runs beside them; raise kv_memory_bytes or lower context_tokens_max "
     "if they must not"
 )
+_NO_TEMPLATE: Final = (
+    "blocks can only give it whole prompts, with `raw`: `infer` of messages is refused"
+)
 
 
 def guests(wanted: Isolation, sandbox: Sandbox) -> Iterator[Diagnosis]:
@@ -75,6 +78,8 @@ def models(settings: Settings) -> Iterator[Diagnosis]:
         except OperatorError as error:
             yield mend(area, f"{role}: {error}", "give another file, or mend the settings")
             continue
+        if "tokenizer.chat_template" not in header.values:
+            yield note(area, f"{role}: {path.name} has no chat template", _NO_TEMPLATE)
         what = (
             f"{role}: {path.name}, {header.size_bytes >> 20} MiB, and "
             f"{shape.bytes_of(header, context_tokens) >> 20} MiB for {shape.generations_max} generations "

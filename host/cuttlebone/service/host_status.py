@@ -39,11 +39,22 @@ class HostStatus:
     def readiness(self) -> Readiness:
         """Whether everything works that the operator has set up. Faulty specs do not count."""
         reasons = [
-            f"the model `{one.role}` is {one.state}" + (f": {one.reason}" if one.reason else "")
-            for one in self.models()
-            if one.state not in _AS_WISHED or one.reason
+            _words(one) for one in self.models() if one.state not in _AS_WISHED or one.reason
         ]
         trouble = self._store_trouble()
         if trouble is not None:
             reasons.append(f"the job store cannot be written: {printable(trouble)}")
         return Readiness(tuple(reasons), self._layers)
+
+
+def _words(model: ModelStatus) -> str:
+    """Say how a model stands that does not serve as it should."""
+    named = f"the model `{model.role}`"
+    reason = f": {model.reason}" if model.reason else ""
+    match model.state:
+        case Phase.FAILED | Phase.UNLOADED:
+            return f"{named} could not be loaded{reason}"
+        case Phase.LOADING if model.progress:
+            return f"{named} is loading, {model.progress:.0%} so far{reason}"
+        case _:
+            return f"{named} is {model.state}{reason}"

@@ -1,11 +1,12 @@
 """What the operator decides: one settings object, from flags, environment, a file or defaults."""
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 from platformdirs import user_cache_path, user_data_path
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import AfterValidator, Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cuttlebone.job_options import LIMITS_MAX, MEBIBYTE, Limits
@@ -13,7 +14,14 @@ from cuttlebone.job_options import LIMITS_MAX, MEBIBYTE, Limits
 Count = Annotated[int, Field(ge=1)]
 """Not strict, as the environment has only text."""
 
-Role = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9._-]{1,64}$")]
+
+def _checked_role(name: str) -> str:
+    if re.fullmatch(r"[A-Za-z0-9._-]{1,64}", name) is None:
+        raise ValueError("should have 1 to 64 letters, digits, `.`, `_` or `-`")
+    return name
+
+
+Role = Annotated[str, AfterValidator(_checked_role)]
 
 
 class Isolation(StrEnum):
