@@ -34,6 +34,7 @@ from cuttlebone.store.sqlite.connecting import connect
 from cuttlebone.store.sqlite.reading import FILE_NAME
 from cuttlebone.store.sqlite.rows import COLUMNS
 from cuttlebone_abi import JobStatus
+from growth_costs import growth_costs
 from http_load import Load, health_p99_ms, submit_all
 from report import Row, at_most, run_benchmark
 from store_costs import kept_jobs_costs, look_costs
@@ -63,6 +64,7 @@ def measure(quick: bool) -> Sequence[Row]:  # noqa: FBT001  # given by run_bench
         *_submissions(submissions),
         _followed(200 if quick else 1_000),
         *(_whole_jobs(jobs, isolation) for isolation in (Isolation.PROCESS, Isolation.THREAD)),
+        *_growth(quick=quick),
         *_waiting(),
         *kept_jobs_costs(),
         *look_costs(),
@@ -156,6 +158,12 @@ def _whole_jobs(count: int, isolation: Isolation) -> Row:
             failed = host.jobs.find(JobFilter(statuses=frozenset({JobStatus.FAILED}), limit=1))
             assert not failed, failed[0].envelope
     return Row(f"jobs_{isolation}_per_s", count / spent_s, "1/s")
+
+
+def _growth(*, quick: bool) -> Iterator[Row]:
+    with TemporaryDirectory() as name:
+        _write_block(Path(name))
+        yield from growth_costs(Path(name), quick=quick)
 
 
 def _write_block(folder: Path) -> None:
