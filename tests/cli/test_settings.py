@@ -8,7 +8,7 @@ import pytest
 
 from cli.conftest import Cli
 from cli.terminals import run_process
-from cuttlebone.job_options import Limits
+from cuttlebone.job_options import MODEL_TIME_MS, Limits
 from cuttlebone.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -49,10 +49,12 @@ def test_the_page_lists_every_flag(cli: Cli) -> None:
 def test_the_page_lists_every_limit_with_default_and_maximum() -> None:
     default, maximum = Limits(), Settings().limits_max
     rows = {cells[0].strip("`"): (cells[2], cells[3]) for cells in _rows(PAGE, 4)}
-    assert rows == {
+    stated = {
         name: (_bound(getattr(default, name)), _bound(getattr(maximum, name)))
         for name in Limits.model_fields
     }
+    with_a_model = f"{stated['time_ms'][0]}; {_bound(MODEL_TIME_MS)} with a `model`"
+    assert rows == {**stated, "time_ms": (with_a_model, stated["time_ms"][1])}
 
 
 def test_every_setting_can_stand_in_the_environment(specs: Path) -> None:

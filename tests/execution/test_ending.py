@@ -17,7 +17,7 @@ from cuttlebone.execution.running_jobs import RunningJobs
 from cuttlebone.job.job import Submission
 from cuttlebone.metrics import HostMetrics
 from cuttlebone.store.stores import Stores
-from cuttlebone_abi import Cancelled, ErrorCode, Failed
+from cuttlebone_abi import Cancelled, ErrorCode, Failed, Failure
 from execution.accepted import without_specs
 from execution.scripts import spin
 from hosts import scripted_host, until
@@ -129,6 +129,17 @@ def test_the_log_says_whose_job_failed_why_and_after_how_long(ends: Ends) -> Non
     assert (line["job"], line["tenant"], line["spec"]) == ("a", "local", "echo")
     assert (line["status"], line["code"]) == ("failed", "timeout")
     assert (line["attempt"], line["duration_ms"]) == (1, 250)
+
+
+def test_the_log_has_no_code_that_a_block_made_up_as_it_may_hold_what_it_has_read(
+    ends: Ends,
+) -> None:
+    insert(ends.stores, "a")
+    failed = Failed(error=Failure(code="a secret of the file", message="no"), usage=NO_USAGE)
+    with structlog.testing.capture_logs() as logs:
+        ends.ending.end(claimed(ends.stores), failed)
+
+    assert told_of(logs)["code"] == "of the block"
 
 
 def test_the_log_has_no_code_of_a_job_that_went_well(ends: Ends) -> None:

@@ -38,6 +38,7 @@ def test_what_is_in_range_has_no_fault(sampling: Sampling) -> None:
         (Sampling(top_k=1 << 31), "top_k is 2147483648; it should be a whole number, at least 1"),
         (Sampling(min_p=1.1), "min_p is 1.1; it should be at least 0 and at most 1"),
         (Sampling(repeat_penalty=0), "repeat_penalty is 0; it should be above 0 and at most 100"),
+        (Sampling(repeat_last=-1), "repeat_last is -1; it should be a whole number, at least 0"),
         (Sampling(seed=-1), "seed is -1; it should be a whole number, at least 0"),
         (Sampling(seed=1 << 32), "seed is 4294967296; it should be a whole number, at least 0"),
     ],

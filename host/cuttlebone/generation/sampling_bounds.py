@@ -38,6 +38,7 @@ SAMPLING_BOUNDS: Final[Mapping[str, Bound]] = MappingProxyType(
         "top_k": Bound(1, (1 << 31) - 1, whole=True),
         "min_p": Bound(0, 1),
         "repeat_penalty": Bound(0, 100, above=True),
+        "repeat_last": Bound(0, 1 << 20, whole=True),
         "seed": Bound(0, (1 << 32) - 1, whole=True),
     }
 )

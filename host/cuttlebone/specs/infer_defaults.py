@@ -45,7 +45,7 @@ class InferDefaults(BaseModel):
     min_p: Number | None = None
     repeat_penalty: Number | None = None
     seed: U32 | None = None
-    repeat_last: Annotated[int, Field(strict=True, ge=0, le=1 << 20)] = REPEAT_LAST_TOKENS
+    repeat_last: Annotated[int, Field(strict=True)] = REPEAT_LAST_TOKENS
     """How many tokens back `repeat_penalty` looks."""
     system: SystemUse = SystemUse()
     max_tokens_max: Annotated[int, Field(strict=True, ge=1)] = 1024
