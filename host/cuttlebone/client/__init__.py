@@ -1,10 +1,10 @@
 """A Python client of the HTTP API of a host: submit jobs, watch them, take their envelopes."""
 
 from cuttlebone.client.async_client import AsyncClient
-from cuttlebone.client.job_selection import JobSelection
+from cuttlebone.client.job_selection import JobSelection, PageSelection
 from cuttlebone.client.refusal import NoHost, Refused, Unreachable
 from cuttlebone.client.stream_event import StreamEvent
-from cuttlebone.client.submit_options import SubmitOptions
+from cuttlebone.client.submit_options import JobOptions, SubmitOptions
 from cuttlebone.client.sync_client import Client
 from cuttlebone.http_types import (
     BlockResource,
@@ -27,6 +27,7 @@ __all__ = [
     "Client",
     "DeliveryList",
     "DeliveryResource",
+    "JobOptions",
     "JobPage",
     "JobResource",
     "JobSelection",
@@ -34,6 +35,7 @@ __all__ = [
     "ListedJob",
     "ModelResource",
     "NoHost",
+    "PageSelection",
     "QueueResource",
     "Refused",
     "SpecList",

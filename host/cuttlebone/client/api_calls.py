@@ -10,9 +10,10 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, TypeAdapter
 
-from cuttlebone.client.job_selection import JobSelection, selection_query
-from cuttlebone.client.submit_options import SubmitOptions
+from cuttlebone.client.job_selection import JobSelection, PageSelection, selection_query
+from cuttlebone.client.submit_options import JobOptions, SubmitOptions
 from cuttlebone.http_types import (
+    BatchAnswer,
     BlockList,
     BlockResource,
     DeliveryList,
@@ -36,6 +37,7 @@ ANSWER_BYTES_MAX: Final = 64 << 20
 JOURNAL_BYTES_MAX: Final = 256 << 20
 """A journal keeps 64 MiB by itself, and as strings within JSON these may take twice as much."""
 
+PAGE_JOBS_DEFAULT: Final = 50
 PAGE_JOBS_MAX: Final = 200
 """The most jobs that the host puts on a page."""
 
@@ -71,11 +73,7 @@ class Call(Generic[T]):
 def submit(spec: str, value: Json, options: SubmitOptions) -> Call[JobResource]:
     """Ask for a job. It may be repeated: the host knows it again by its id or its key."""
     own_id = options.get("job_id")
-    body: dict[str, Json] = {"spec": spec, "input": value}
-    for name in _IN_BODY:
-        stated = options.get(name)
-        if stated is not None and stated != {}:
-            body[name] = dict(stated) if isinstance(stated, Mapping) else stated
+    body = submission(spec, value, options)
     if own_id is not None:
         return Call("PUT", job_path(own_id), _answer(JobResource), body=body)
     key = options.get("idempotency_key") or uuid.uuid4().hex
@@ -85,6 +83,35 @@ def submit(spec: str, value: Json, options: SubmitOptions) -> Call[JobResource]:
         _answer(JobResource),
         body=body,
         headers={"Idempotency-Key": key},
+    )
+
+
+def submission(spec: str, value: Json, options: JobOptions) -> dict[str, Json]:
+    """Write the body of a submission."""
+    body: dict[str, Json] = {"spec": spec, "input": value}
+    for name in _IN_BODY:
+        stated = options.get(name)
+        if stated is not None and stated != {}:
+            body[name] = dict(stated) if isinstance(stated, Mapping) else stated
+    return body
+
+
+def submit_batch(lines: Sequence[bytes]) -> Call[list[BatchAnswer]]:
+    """Ask for many jobs. It may be repeated, as each line has a key."""
+
+    def read(answer: bytes) -> list[BatchAnswer]:
+        found = [_answer(BatchAnswer)(line) for line in answer.splitlines()]
+        if len(found) != len(lines):
+            raise ValueError("not each line is answered")
+        return found
+
+    return Call(
+        "POST",
+        "/v1/jobs/batch",
+        read,
+        content=b"\n".join(lines),
+        headers={"Content-Type": "application/x-ndjson"},
+        waits_s=WAIT_S_MAX,
     )
 
 
@@ -100,24 +127,18 @@ def job(job_id: str, *, wait_s: float = 0) -> Call[JobResource]:
     )
 
 
-def jobs(
-    chosen: JobSelection,
-    *,
-    envelopes: bool,
-    count: bool,
-    limit: int,
-    cursor: str | None,
-    wait_s: float,
-) -> Call[JobPage]:
+def jobs(chosen: PageSelection) -> Call[JobPage]:
     """Ask for a page of jobs, newest first."""
-    query: dict[str, str | Sequence[str]] = {**selection_query(chosen), "limit": str(limit)}
-    if envelopes:
+    query: dict[str, str | Sequence[str]] = {**selection_query(chosen)}
+    query["limit"] = str(chosen.get("limit", PAGE_JOBS_DEFAULT))
+    if chosen.get("envelopes"):
         query["include"] = "envelope"
-    if count:
+    if chosen.get("count"):
         query["count"] = "true"
+    cursor = chosen.get("cursor")
     if cursor is not None:
         query["cursor"] = cursor
-    wait_s = min(wait_s, WAIT_S_MAX)
+    wait_s = min(chosen.get("wait_s", 0), WAIT_S_MAX)
     if wait_s:
         query["wait"] = f"{wait_s:g}"
     return Call("GET", "/v1/jobs", _answer(JobPage), query=query, waits_s=wait_s)

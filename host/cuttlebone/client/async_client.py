@@ -1,7 +1,7 @@
 """The client for code that awaits: the twin of `Client`, method for method."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import aclosing
 from typing import Self, TypeVar, Unpack
 
@@ -10,19 +10,21 @@ from httpx_sse import EventSource, SSEError
 
 from cuttlebone.client import api_calls
 from cuttlebone.client.api_calls import ANSWER_BYTES_MAX, PAGE_JOBS_MAX, WAIT_S_MAX, Call
+from cuttlebone.client.batches import PATIENCE_S, Batches
 from cuttlebone.client.exchange import BROKEN, TIMEOUT_S, Exchange, trouble_of
 from cuttlebone.client.host_address import address_of
-from cuttlebone.client.job_selection import JobSelection
-from cuttlebone.client.refusal import NoHost, Refused, Unreachable
+from cuttlebone.client.job_selection import JobSelection, PageSelection
+from cuttlebone.client.refusal import NoHost, Refused, RetryBudget, Unreachable
 from cuttlebone.client.resumption import Resumption, RetryPause
 from cuttlebone.client.stream_event import StreamEvent
 from cuttlebone.client.streams import BoundedAsyncStream
-from cuttlebone.client.submit_options import SubmitOptions
+from cuttlebone.client.submit_options import JobOptions, SubmitOptions
 from cuttlebone.http_types import (
     BlockResource,
     DeliveryList,
     JobPage,
     JobResource,
+    JobSummary,
     ListedJob,
     ModelResource,
     SpecList,
@@ -45,16 +47,19 @@ class AsyncClient:
         *,
         token: str | None = None,
         timeout_s: float = TIMEOUT_S,
+        retry_s: float = 0,
         transport: httpx.AsyncBaseTransport | None = None,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Without `url` and `token` these are CUTTLEBONE_URL and CUTTLEBONE_TOKEN, where they are set.
 
-        A `url` may be `unix:PATH`. `transport` replaces the network; `pause` waits between attempts.
+        A `url` may be `unix:PATH`. `retry_s` is how long a call may pause
+        in all where the host refuses it for now, by 429 or 503. `transport` replaces the network; `pause` waits between attempts.
         """
         address = address_of(url, token)
         self.url = address.url
         self._pause = pause
+        self._retry_s = retry_s
         self._exchange = Exchange(address, timeout_s)
         if transport is None and address.socket is not None:
             transport = httpx.AsyncHTTPTransport(uds=address.socket)
@@ -70,6 +75,26 @@ class AsyncClient:
         """Submit a job with `value` as its input, see `SubmitOptions`."""
         return await self._do(api_calls.submit(spec, value, options))
 
+    async def submit_many(
+        self,
+        spec: str,
+        values: Iterable[Json],
+        *,
+        patience_s: float = PATIENCE_S,
+        **options: Unpack[JobOptions],
+    ) -> list[JobSummary | Refused]:
+        """Submit a job for each of `values`; return for each the job, or why it was refused.
+
+        Those that the host has no room for are submitted again when it says so, until for `patience_s`
+        there was room for none.
+        """
+        batches = Batches(spec, values, options, patience_s=patience_s)
+        while (call := batches.next_call()) is not None:
+            pause_s = batches.note(await self._do(call))
+            if pause_s:
+                await self._pause(pause_s)
+        return batches.outcomes()
+
     async def run(self, spec: str, value: Json, **options: Unpack[SubmitOptions]) -> Envelope:
         """Submit a job, wait for its end and return its envelope."""
         submitted = await self.submit(spec, value, **options)
@@ -80,31 +105,9 @@ class AsyncClient:
         """Return a job as it stands, once it is final or `wait_s` (at most 60) seconds have passed."""
         return await self._do(api_calls.job(job_id, wait_s=wait_s))
 
-    async def jobs(
-        self,
-        *,
-        envelopes: bool = False,
-        count: bool = False,
-        limit: int = 50,
-        cursor: str | None = None,
-        wait_s: float = 0,
-        **chosen: Unpack[JobSelection],
-    ) -> JobPage:
-        """Return a page of jobs, newest first, see `JobSelection`; on wish with envelopes, or a count of all.
-
-        With `wait_s` (at most 60) it comes once none of all that are meant is queued or running, or
-        when that time has passed; `pending` tells.
-        """
-        return await self._do(
-            api_calls.jobs(
-                chosen,
-                envelopes=envelopes,
-                count=count,
-                limit=limit,
-                cursor=cursor,
-                wait_s=wait_s,
-            )
-        )
+    async def jobs(self, **chosen: Unpack[PageSelection]) -> JobPage:
+        """Return a page of jobs, newest first, see `PageSelection`."""
+        return await self._do(api_calls.jobs(chosen))
 
     async def all_jobs(
         self, *, envelopes: bool = False, **chosen: Unpack[JobSelection]
@@ -268,6 +271,14 @@ class AsyncClient:
         return StreamEvent(number=number, kind=found.kind, data=found.data)
 
     async def _do(self, call: Call[T]) -> T:
+        budget = RetryBudget(self._retry_s)
+        while True:
+            try:
+                return await self._once(call)
+            except Refused as error:
+                await self._pause(budget.delay_s(error))
+
+    async def _once(self, call: Call[T]) -> T:
         for pause_s in self._exchange.pauses_s(call):
             try:
                 response = await self._http.send(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TypedDict
+from typing import Final, TypedDict
 
 from cuttlebone_abi import JobStatus
 
@@ -25,10 +25,28 @@ class JobSelection(TypedDict, total=False):
     """Whose jobs, for a token with the scope `admin`."""
 
 
+_KEYS: Final = tuple(JobSelection.__annotations__)
+
+
+class PageSelection(JobSelection, total=False):
+    """What a page has of the jobs that are meant."""
+
+    envelopes: bool
+    """Show how each job ended."""
+    count: bool
+    """Tell how many there are on all pages."""
+    limit: int
+    """Jobs on the page, at most 200; 50 unless stated."""
+    cursor: str | None
+    """Of the page before."""
+    wait_s: float
+    """Seconds, at most 60, to wait until none of all that are meant is queued or running."""
+
+
 def selection_query(chosen: JobSelection) -> dict[str, list[str]]:
     """Write a selection as keys of a query."""
-    stated = {name: value for name, value in chosen.items() if value is not None}
-    return {name: _texts(value) for name, value in stated.items()}
+    stated = {name: chosen.get(name) for name in _KEYS}
+    return {name: _texts(value) for name, value in stated.items() if value is not None}
 
 
 def _texts(value: object) -> list[str]:

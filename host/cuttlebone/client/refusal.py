@@ -48,6 +48,26 @@ class Refused(Exception):
         self.retry_after_s = retry_after_s
 
 
+def may_pass(error: Refused) -> bool:
+    """Whether the host has too much to do (429) or is not there for a while (503), and says until when."""
+    return error.status in {429, 503} and error.retry_after_s is not None
+
+
+class RetryBudget:
+    """How long one call may pause in all because the host refuses it for now. Owner: that call."""
+
+    def __init__(self, retry_s: float) -> None:
+        self._left_s = retry_s
+
+    def delay_s(self, error: Refused) -> float:
+        """How long to pause before the call is made again; raise the error if it is not to be."""
+        delay_s = error.retry_after_s
+        if delay_s is None or not may_pass(error) or delay_s > self._left_s:
+            raise error
+        self._left_s -= max(delay_s, 1)
+        return delay_s
+
+
 def refusal(status: int, body: bytes, *, retry_after: str | None) -> Refused:
     """Read an answer of status 400 and above; `retry_after` is that header, if there was one."""
     reason = _read(status, body)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Literal, TypedDict
 
 
-class SubmitOptions(TypedDict, total=False):
-    """All of them; what is left out is up to the host. docs/http-api.md says what each means."""
+class JobOptions(TypedDict, total=False):
+    """What many jobs may share; what is left out is up to the host. docs/http-api.md says what each means."""
 
     limits: Mapping[str, int]
     """Narrow the limits of the spec."""
@@ -19,6 +19,11 @@ class SubmitOptions(TypedDict, total=False):
     """How much its journal keeps."""
     callback_url: str | None
     """Where its end is told."""
+
+
+class SubmitOptions(JobOptions, total=False):
+    """All of them: what is said of one job alone as well."""
+
     job_id: str | None
     """An id of one's own, 8 to 64 of `A-Za-z0-9_-`."""
     idempotency_key: str | None
