@@ -110,3 +110,38 @@ def test_a_log_record_is_escaped_and_cut_but_a_traceback_keeps_its_lines() -> No
     assert record["path"].endswith("…")
     assert record["exception"] == "one\n\\x1btwo"
     assert record["n"] == 1
+
+
+@pytest.mark.parametrize(
+    ("progress", "width", "line"),
+    [
+        ({"done": 1, "total": 4}, 80, "→ █████░░░░░░░░░░░░░░░  25%  1 of 4"),
+        ({"done": 2, "total": 4, "unit": "pages"}, 40, "→ ████░░░░  50%  2 of 4 pages"),
+        ({"done": 0, "total": 3, "unit": 7}, 40, "→ ░░░░░░░░   0%  0 of 3"),
+        ({"done": 5, "total": 4}, 80, "→ done 5, total 4"),
+        ({"done": 0, "total": 0}, 80, "→ done 0, total 0"),
+        ({"done": True, "total": 1}, 80, "→ done true, total 1"),
+        ({"pages_read": 3}, 80, "→ pages read 3"),
+    ],
+)
+def test_progress_that_counts_is_a_bar_that_fits(progress: Json, width: int, line: str) -> None:
+    assert _view([("progress", progress)], width=width) == line + "\n"
+
+
+def test_a_job_that_is_watched_from_its_beginning_is_told_with_its_pace() -> None:
+    written, times = StringIO(), iter([10.0, 14.5])
+    view = EventView(Console(file=written, width=80), lambda: next(times))
+    for kind, data in (
+        ("token", {"text": "a"}),
+        ("token", {"text": "b"}),
+        ("result", {"status": "completed", "usage": {"tokens_out": 9, "duration_ms": 2000}}),
+    ):
+        view.show(kind, data)
+    assert written.getvalue() == "ab\n● completed after 4.5 s, 9 tokens, 4.5 tokens/s\n"
+
+
+def test_a_job_without_text_is_told_with_its_time_alone() -> None:
+    written, times = StringIO(), iter([1.0, 2.0])
+    view = EventView(Console(file=written, width=80), lambda: next(times))
+    view.show("result", {"status": "failed", "usage": {"tokens_out": 0, "duration_ms": 5}})
+    assert written.getvalue() == "● failed after 1.0 s\n"

@@ -1,5 +1,6 @@
 """`cuttlebone demo`: a real host, a real model, a real block, one job from end to end."""
 
+import time
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final
@@ -56,7 +57,7 @@ def _demonstrate(*, watched: bool) -> Envelope:
             client.wait(job.id)
             return client.result(job.id)
         write_note(f"a host answers at {url}; job {job.id}: {SPEC} {folder / TEXT}")
-        view = stack.enter_context(closing(EventView(stderr_console())))
+        view = stack.enter_context(closing(EventView(stderr_console(), time.monotonic)))
         return follow(client, job.id, view)
 
 

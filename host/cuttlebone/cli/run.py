@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -74,7 +75,7 @@ def run(
     is 0 if the job completed, 1 if it failed, 2 if it was refused and 3 if it was cancelled.
     """
     log_to_stderr(level=logging.WARNING)
-    view = EventView(stderr_console())
+    view = EventView(stderr_console(), time.monotonic)
     watched = sys.stderr.isatty() and not as_json
     with reporting(as_json=as_json):
         value, narrowed = read_input(stated_input), stated_limits(read_limits(limits))

@@ -1,6 +1,7 @@
 """`cuttlebone submit`: a job for a running host."""
 
 import sys
+import time
 from typing import Annotated
 
 import typer
@@ -93,7 +94,7 @@ def submit(
 def _waited(client: Client, job_id: str, *, watched: bool) -> Envelope:
     try:
         if watched:
-            return follow(client, job_id, EventView(stderr_console()))
+            return follow(client, job_id, EventView(stderr_console(), time.monotonic))
         client.wait(job_id)
         return client.result(job_id)
     except KeyboardInterrupt:

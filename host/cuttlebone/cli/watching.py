@@ -1,11 +1,13 @@
 """A job's events for a person who watches: states, progress and text as they come."""
 
+from collections.abc import Callable
 from typing import Final
 
 from rich.console import Console
 from rich.text import Text
 
-from cuttlebone.cli.output import json_text, shown
+from cuttlebone.cli.output import shown
+from cuttlebone.cli.progress_words import pace_words, progress_words
 from cuttlebone_abi import Json
 
 # The result says these, with the reason, so the status event before it needs no line.
@@ -20,9 +22,12 @@ class EventView:
     a piece of generated text, so that anything else has to begin a new line.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, clock: Callable[[], float] | None = None) -> None:
+        """With a `clock`, in seconds, for a job that is watched from its beginning, its pace is said."""
         self._console = console
         self._in_text = False
+        self._clock = clock
+        self._began_s = 0.0 if clock is None else clock()
 
     def show(self, kind: str, data: Json) -> None:
         """Show one event; one of a kind that is not for people is left out."""
@@ -35,10 +40,10 @@ class EventView:
             case "status", {"status": str(status)} if status not in _FINAL_STYLES:
                 self._line("●", Text(shown(status), "bold"))
             case "progress", _:
-                self._line("→", Text(shown(_phrase(data))))
+                self._line("→", Text(shown(progress_words(data, columns=self._console.width))))
             case "result", {"status": str(status)}:
                 style = _FINAL_STYLES.get(status, "bold")
-                self._line("●", Text(shown(status + _reason(data)), style))
+                self._line("●", Text(shown(status + self._took(data) + _reason(data)), style))
             case "gap", _:
                 self._line("…", Text("some events were dropped", "yellow"))
             case _:
@@ -50,28 +55,17 @@ class EventView:
             self._console.print()
             self._in_text = False
 
+    def _took(self, envelope: Json) -> str:
+        if self._clock is None:
+            return ""
+        return pace_words(envelope, watched_s=self._clock() - self._began_s)
+
     def _line(self, sign: str, text: Text) -> None:
         self.close()
         self._write(Text.assemble((sign, "cyan"), " ", text), end="\n")
 
     def _write(self, text: Text, *, end: str) -> None:
         self._console.print(text, end=end, soft_wrap=True)
-
-
-def _phrase(progress: Json) -> str:
-    """Write progress for reading: the fields of an object with plain values, else JSON."""
-    match progress:
-        case str():
-            return progress
-        case dict() if progress and not any(
-            isinstance(value, dict | list) for value in progress.values()
-        ):
-            return ", ".join(
-                f"{name} {value if isinstance(value, str) else json_text(value, pretty=False)}"
-                for name, value in progress.items()
-            )
-        case _:
-            return json_text(progress, pretty=False)
 
 
 def _reason(envelope: Json) -> str:
