@@ -9,6 +9,7 @@ from cli.blocks import write_specs
 from cuttlebone.access import TokenFile, TokenScope
 from cuttlebone.callbacks.message import own_secrets
 from cuttlebone.diagnosis import Condition, Diagnosis, diagnose
+from cuttlebone.diagnosis.work import roles_without_template
 from cuttlebone.sandbox.cache import ArtefactCache
 from cuttlebone.settings import Isolation, Settings
 from cuttlebone.store.sqlite import open_sqlite_stores
@@ -105,6 +106,22 @@ def test_how_many_generations_a_model_has_memory_for_is_shown_and_whether_texts_
         (Condition.FINE, "4 generations at once (kv_layout streams)"),
         (Condition.NOTE, "16 generations at once (kv_layout pool); exact: false"),
     ]
+
+
+def test_a_model_without_a_chat_template_is_shown(
+    demo_model: Path, specs: Path, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare.gguf"
+    bare.write_bytes(demo_model.read_bytes().replace(b"tokenizer.chat_template", b"t" * 23, 1))
+    models = {"bare": bare, "main": demo_model, "none": tmp_path / "none.gguf"}
+    settings = settings_in(tmp_path, specs, models=models)
+    (found,) = [one for one in diagnose(settings) if "no chat template" in one.what]
+    assert (found.condition, found.what) == (
+        Condition.NOTE,
+        "bare: bare.gguf has no chat template",
+    )
+    assert "`raw`" in found.advice
+    assert roles_without_template(settings) == ["bare"]
 
 
 @pytest.mark.parametrize("name", ["cache", "state"])

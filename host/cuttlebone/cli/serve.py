@@ -27,6 +27,7 @@ from cuttlebone.cli.options import JsonFlag
 from cuttlebone.cli.outcome import reporting
 from cuttlebone.cli.output import shown, write_json
 from cuttlebone.cli.watching import stderr_console
+from cuttlebone.diagnosis.work import NO_TEMPLATE, roles_without_template
 from cuttlebone.service.host import Host
 from cuttlebone.settings import Settings
 from cuttlebone.settings.variables import unknown_variables
@@ -60,6 +61,8 @@ def serve(
         for reason in unknown_variables(os.environ):
             _log.warning("unknown variable", reason=reason)
         demand_model_files(settings)
+        for role in roles_without_template(settings):
+            _log.warning("no chat template", model=role, effect=NO_TEMPLATE)
         settings = settings.model_copy(
             update={"state": None if no_state else settings.state_folder}
         )

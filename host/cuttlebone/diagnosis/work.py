@@ -5,7 +5,7 @@ from typing import Final
 
 from cuttlebone.diagnosis.diagnosis import Condition, Diagnosis, fine, mend, note
 from cuttlebone.errors import OperatorError
-from cuttlebone.inference.gguf import read_header
+from cuttlebone.inference.gguf import Header, read_header
 from cuttlebone.inference.loading import INSTALL, kv_bytes_each, kv_shape, missing_modules
 from cuttlebone.sandbox import Sandbox
 from cuttlebone.settings import Isolation, Settings
@@ -15,7 +15,7 @@ _EXACT: Final = (
     "texts may depend on what runs beside them; raise kv_memory_bytes or lower context_tokens_max "
     "if they must not"
 )
-_NO_TEMPLATE: Final = (
+NO_TEMPLATE: Final = (
     "blocks can only give it whole prompts, with `raw`: `infer` of messages is refused"
 )
 
@@ -78,8 +78,8 @@ def models(settings: Settings) -> Iterator[Diagnosis]:
         except OperatorError as error:
             yield mend(area, f"{role}: {error}", "give another file, or mend the settings")
             continue
-        if "tokenizer.chat_template" not in header.values:
-            yield note(area, f"{role}: {path.name} has no chat template", _NO_TEMPLATE)
+        if not _has_template(header):
+            yield note(area, f"{role}: {path.name} has no chat template", NO_TEMPLATE)
         what = (
             f"{role}: {path.name}, {header.size_bytes >> 20} MiB, and "
             f"{shape.bytes_of(header, context_tokens) >> 20} MiB for {shape.generations_max} generations "
@@ -89,3 +89,19 @@ def models(settings: Settings) -> Iterator[Diagnosis]:
             yield note(area, f"{what}; exact: false", _EXACT)
         else:
             yield fine(area, what)
+
+
+def roles_without_template(settings: Settings) -> list[str]:
+    """Name the roles whose model file has no chat template; one that cannot be read is left out."""
+    found = []
+    for role, path in settings.models.items():
+        try:
+            if not _has_template(read_header(path)):
+                found.append(role)
+        except OperatorError:
+            continue  # Why it cannot be read is said where it is loaded.
+    return found
+
+
+def _has_template(header: Header) -> bool:
+    return "tokenizer.chat_template" in header.values
