@@ -22,7 +22,7 @@ def check_lines(lines: Sequence[bytes]) -> None:
             ProblemCode.LIMIT_EXCEEDED,
             f"a batch has at most {LINES_MAX} lines, this one has {len(lines)}; send several",
         )
-    if lines == [b""]:
+    if not lines:
         raise CallerError(
             ProblemCode.INVALID_BODY, "the body has no line; a submission is one line of JSON"
         )

@@ -163,7 +163,7 @@ def batch_request(media_type: str) -> Described:
             "description": "Lines of JSON, 1 to 1000, each a `BatchedSubmission`.",
             "content": {
                 media_type: {
-                    "schema": {"type": "string"},
+                    "schema": {"type": "string", "minLength": 1},
                     "examples": _named(read_examples("batch")),
                 }
             },

@@ -44,7 +44,7 @@ async def receive_lines(request: Request, *, bytes_max: int) -> list[bytes]:
         f"a batch has at most {bytes_max} bytes (`batch_body_bytes_max`); send several",
     )
     body = await _receive(request, bytes_max=bytes_max, too_large=too_large)
-    return body.removesuffix(b"\n").split(b"\n")
+    return body.removesuffix(b"\n").split(b"\n") if body else []
 
 
 def body_too_large(what: str, bytes_max: int) -> CallerError:
