@@ -1,5 +1,6 @@
 """Neighbours do not matter: random schedules on the real model against each prompt alone."""
 
+import ctypes
 import json
 import random
 import subprocess
@@ -7,10 +8,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+import llama_cpp
 import pytest
 
 from cuttlebone.inference.interrupt import Interrupt
@@ -27,9 +29,9 @@ from inference.alone_program import CONTEXT_TOKENS, digest
 
 pytestmark = pytest.mark.model
 
-STEPS: Final = 10
+STEPS: Final = 8
 """Tokens that are generated after each prompt."""
-STREAMS: Final = 6
+STREAMS: Final = 5
 """Fewer than sequences: some wait, and what is kept of others goes."""
 SIZES: Final = (10, 700)
 """Tokens of a prompt."""
@@ -128,7 +130,9 @@ class Schedules:
                 )
             )
         interrupt = Interrupt()
-        if self.chance.random() < 0.2:
+        if self.chance.random() < 0.1:
+            interrupt.ask()
+        elif self.chance.random() < 0.2:
             threading.Timer(0.2 * self.chance.random(), interrupt.ask).start()
         done = self.model.decode(runs, interrupt)
         self.interrupted += len(done) < len(runs)
@@ -206,24 +210,41 @@ def opened(path: Path, options: LlamaOptions) -> Iterator[LlamaModel]:
 
 @pytest.mark.timeout(0)
 def test_every_step_has_the_numbers_that_it_has_alone_in_a_fresh_process(
-    demo_model: Path,
-    trials: Callable[[int], int],
-    tmp_path: Path,
+    demo_model: Path, trials: Callable[[int], int], tmp_path: Path
 ) -> None:
-    count, chance = trials(6), random.Random(14)
+    count = trials(6)
+    _hold(demo_model, tmp_path, schedules=count, prompts=max(8, count // 4))
+
+
+@pytest.mark.timeout(0)
+def test_so_it_has_with_weights_of_a_quantiser_that_are_rearranged_when_loaded(
+    demo_model: Path, trials: Callable[[int], int], tmp_path: Path
+) -> None:
+    params = llama_cpp.llama_model_quantize_default_params()
+    params.ftype, params.allow_requantize = llama_cpp.LLAMA_FTYPE_MOSTLY_Q4_0, True
+    file, source = tmp_path / "q4_0.gguf", str(demo_model).encode()
+    made = llama_cpp.llama_model_quantize(source, str(file).encode(), ctypes.byref(params))
+    assert made == 0
+    count = trials(2)
+    _hold(file, tmp_path, schedules=count, prompts=max(4, count // 4))
+
+
+def _hold(path: Path, folder: Path, *, schedules: int, prompts: int) -> None:
+    """Carry random schedules out, on one thread and on two in turn."""
+    chance = random.Random(14)
     base = LlamaOptions(context_tokens_max=CONTEXT_TOKENS, kv_shape=KvShape.streams(STREAMS))
-    tried, _ = tried_options(demo_model, base, trials=tmp_path)
-    options = [
-        LlamaOptions(CONTEXT_TOKENS, tried.kv_shape, threads, tried.extra_buffers)
-        for threads in (1, 2)
-    ]
-    with opened(demo_model, options[0]) as one, opened(demo_model, options[1]) as two:
+    tried, _ = tried_options(path, base, trials=folder)
+    options = [replace(tried, threads=threads) for threads in (1, 2)]
+    with opened(path, options[0]) as one, opened(path, options[1]) as two:
         corpus = [
-            evaluated_alone(one, demo_model, text, extra_buffers=tried.extra_buffers)
-            for text in prompt_texts(chance, max(10, count // 4))
+            evaluated_alone(one, path, text, extra_buffers=tried.extra_buffers)
+            for text in prompt_texts(chance, prompts)
         ]
         runs = [Schedules(model, chance) for model in (one, two)]
-        for number in range(count):
-            runs[number % 2].run(chance.choices(corpus, k=chance.choice(COUNTS)))
-    for run in runs:
-        assert min(run.compared, run.copies, run.evicted, run.interrupted) > 0
+        for number in range(schedules):
+            # The last two in company, so that streams are short in any case.
+            most = number >= schedules - 2
+            size = 8 if most else chance.choice(COUNTS)
+            runs[number % 2].run(chance.choices(corpus, k=size))
+    for happened in ("compared", "copies", "evicted", "interrupted"):
+        assert sum(getattr(run, happened) for run in runs) > 0, happened
