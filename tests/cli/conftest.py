@@ -1,6 +1,6 @@
 """Specs for each way in which a job can end, a host process that serves them, and a command line."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -44,8 +44,8 @@ def terminal() -> Iterator[Terminal]:
     """Starts a command on a terminal, and ends it with the test."""
     started: list[OnTerminal] = []
 
-    def start(*arguments: str) -> OnTerminal:
-        started.append(OnTerminal(*arguments))
+    def start(*arguments: str, environment: Mapping[str, str] | None = None) -> OnTerminal:
+        started.append(OnTerminal(*arguments, environment=environment))
         return started[-1]
 
     yield start

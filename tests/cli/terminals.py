@@ -73,14 +73,14 @@ def started(
 class OnTerminal:
     """A command whose stderr is a terminal. Owned by one test."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
         self._terminal, inside = pty.openpty()
         self.process = subprocess.Popen(
             [*COMMAND, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=inside,
-            env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"},
+            env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200", **(environment or {})},
         )
         os.close(inside)
         self._written = ""
@@ -89,6 +89,12 @@ class OnTerminal:
     def shown(self) -> str:
         """What the terminal has been sent, without changes of colour and weight."""
         return re.sub(r"\x1b\[[0-9;]*m", "", self._written)
+
+    @property
+    def coloured(self) -> bool:
+        """Whether the terminal has been sent a colour."""
+        codes = re.findall(r"\x1b\[([0-9;]*)m", self._written)
+        return any(re.search(r"(^|;)(3[0-8]|9[0-7])(;|$)", one) for one in codes)
 
     def read_until(self, text: str) -> None:
         """Wait until the terminal has shown `text`."""

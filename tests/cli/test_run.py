@@ -102,6 +102,16 @@ def test_a_terminal_shows_what_happens_and_nothing_that_moves_its_cursor(
     assert "\x1b[2J" not in ended.err + ended.out
 
 
+def test_no_color_takes_the_colours_away(specs: Path, terminal: Terminal) -> None:
+    wanted = ("run", str(specs / "fail.yaml"), "--input", WORD)
+    with_colours, without = (
+        terminal(*wanted), terminal(*wanted, environment={"NO_COLOR": "1", "COLUMNS": "40"}),
+    )  # fmt: skip
+    assert "● failed after " in with_colours.end().err
+    assert "● failed after " in without.end().err
+    assert (with_colours.coloured, without.coloured) == (True, False)
+
+
 def test_the_input_comes_from_a_file_or_from_stdin(specs: Path, tmp_path: Path) -> None:
     (tmp_path / "input.json").write_text(WORD)
     spec = str(specs / "complete.yaml")
