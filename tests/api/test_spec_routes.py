@@ -86,7 +86,7 @@ def test_models_are_shown_with_their_state_and_keep_the_host_from_being_ready(
     assert models[1]["reason"] is None
     assert ready.status_code == 503
     assert not ready.json()["ready"]
-    assert "the model `writer` is loading" in ready.json()["reasons"]
+    assert "the model `writer` is loading, 25% so far" in ready.json()["reasons"]
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/v1/models", "/v1/specs", "/v1/jobs"])
