@@ -11,8 +11,10 @@ from cuttlebone.inference.kv_shape import KvShape
 
 BATCH_TOKENS_MAX: Final = 512
 """Tokens of a call; llama.cpp computes all of them at once."""
-VOCABULARY_BYTES_EACH: Final = 850
+VOCABULARY_BYTES_EACH: Final = 640
 """Of each token: llama.cpp's two tables of it, our spelling of it, its place in the index for constraints."""
+LIBRARIES_BYTES: Final = 14 << 20
+"""What libraries take once they are used, whatever the model."""
 _FLOAT: Final = 4
 _HALF: Final = 2
 
@@ -27,6 +29,7 @@ def bytes_needed(header: Header, shape: KvShape, context_tokens: int) -> int:
         + _computing_bytes(header, shape, context_tokens, logits)
         + logits
         + vocabulary * VOCABULARY_BYTES_EACH
+        + LIBRARIES_BYTES
     )
 
 
