@@ -53,8 +53,8 @@ class AsyncClient:
     ) -> None:
         """Without `url` and `token` these are CUTTLEBONE_URL and CUTTLEBONE_TOKEN, where they are set.
 
-        A `url` may be `unix:PATH`. `retry_s` is how long a call may pause
-        in all where the host refuses it for now, by 429 or 503. `transport` replaces the network; `pause` waits between attempts.
+        A `url` may be `unix:PATH`. `retry_s` is how long a call may pause in all where the host refuses
+        it for now, by 429 or 503. `transport` replaces the network; `pause` waits between attempts.
         """
         address = address_of(url, token)
         self.url = address.url
@@ -65,10 +65,7 @@ class AsyncClient:
             transport = httpx.AsyncHTTPTransport(uds=address.socket)
         # Proxies of the environment are left aside: a job's input must not pass through a third party.
         self._http = httpx.AsyncClient(
-            base_url=address.base_url,
-            headers=address.headers,
-            transport=transport,
-            trust_env=False,
+            base_url=address.base_url, headers=address.headers, transport=transport, trust_env=False
         )
 
     async def submit(self, spec: str, value: Json, **options: Unpack[SubmitOptions]) -> JobResource:
@@ -281,9 +278,8 @@ class AsyncClient:
     async def _once(self, call: Call[T]) -> T:
         for pause_s in self._exchange.pauses_s(call):
             try:
-                response = await self._http.send(
-                    self._exchange.request(self._http, call), stream=True
-                )
+                request = self._exchange.request(self._http, call)
+                response = await self._http.send(request, stream=True)
                 try:
                     body = await self._body(response, call.bytes_max)
                 finally:

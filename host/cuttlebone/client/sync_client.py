@@ -52,8 +52,8 @@ class Client:
     ) -> None:
         """Without `url` and `token` these are CUTTLEBONE_URL and CUTTLEBONE_TOKEN, where they are set.
 
-        A `url` may be `unix:PATH`. `retry_s` is how long a call may pause
-        in all where the host refuses it for now, by 429 or 503. `transport` replaces the network; `pause` waits between attempts.
+        A `url` may be `unix:PATH`. `retry_s` is how long a call may pause in all where the host refuses
+        it for now, by 429 or 503. `transport` replaces the network; `pause` waits between attempts.
         """
         address = address_of(url, token)
         self.url = address.url

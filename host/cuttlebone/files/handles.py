@@ -93,7 +93,12 @@ class HandleTable:
         return data
 
     def list_folder(
-        self, path: str, *, after: str | None, entries_max: int, check_wanted: CheckWanted
+        self,
+        path: str,
+        *,
+        after: str | None,
+        entries_max: int,
+        check_wanted: CheckWanted = lambda: None,
     ) -> Listing:
         """Name what a granted folder holds behind the name `after`; raise CommandError.
 

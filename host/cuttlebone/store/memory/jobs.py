@@ -2,7 +2,7 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -28,8 +28,6 @@ class MemoryJobs:
         self._state = state
         self._owner = owner
         self._kept_max = kept_max
-
-    # --- the way of a job -------------------------------------------------------------------
 
     def insert(
         self,
@@ -175,7 +173,7 @@ class MemoryJobs:
         with self._state.lock:
             fresh = (
                 kept
-                for kept in self._matching(wanted)
+                for kept in self._state.matching(wanted)
                 if not kept.job.status.final and not kept.job.cancel_requested
             )
             marked = list(islice(fresh, wanted.limit))
@@ -210,10 +208,9 @@ class MemoryJobs:
     def forget_all(self, wanted: JobFilter) -> int:
         """Wipe final jobs, at most `wanted.limit`; return how many."""
         with self._state.lock:
-            final = (kept.job for kept in self._matching(wanted) if kept.job.status.final)
+            final = (kept.job for kept in self._state.matching(wanted) if kept.job.status.final)
             over = [job.key for job in islice(final, wanted.limit)]
-            for key in over:
-                self._state.forget(key)
+            self._state.forget_all(over)
         self._state.watchers.wake(over)
         return len(over)
 
@@ -227,12 +224,9 @@ class MemoryJobs:
                 if job.finished_at is not None
                 and job.finished_at + timedelta(seconds=job.ttl_s or ttl_s) < moment
             ]
-            for key in over:
-                self._state.forget(key)
+            self._state.forget_all(over)
         self._state.watchers.wake(over)
         return len(over)
-
-    # --- looking ----------------------------------------------------------------------------
 
     def get(self, key: JobKey) -> Job | None:
         """The job as it stands, whole."""
@@ -249,16 +243,12 @@ class MemoryJobs:
     def find(self, wanted: JobFilter) -> Sequence[Job]:
         """Jobs, newest first, at most `wanted.limit`."""
         with self._state.lock:
-            return [kept.job for kept in islice(self._matching(wanted), wanted.limit)]
+            return [kept.job for kept in islice(self._state.matching(wanted), wanted.limit)]
 
     def count(self, wanted: JobFilter) -> int:
         """How many jobs are meant, whatever `wanted.limit`."""
         with self._state.lock:
-            return sum(1 for _ in self._matching(wanted))
-
-    def _matching(self, wanted: JobFilter) -> Iterator[KeptJob]:
-        newest_first = reversed(self._state.kept.values())
-        return (kept for kept in newest_first if wanted.matches(kept.job))
+            return sum(1 for _ in self._state.matching(wanted))
 
     def position(self, key: JobKey) -> int | None:
         """How many queued jobs of its tenant go before this queued one; None if it is not queued."""

@@ -5,7 +5,7 @@ import secrets
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -13,6 +13,7 @@ from typing import Final
 from cuttlebone.job.delivery import Delivery, Topic
 from cuttlebone.job.events import EventKind, JobEvent
 from cuttlebone.job.job import Fence, Job, JobKey, JobStatusRow, now
+from cuttlebone.job.job_filter import JobFilter
 from cuttlebone.job.journal import JournalEntry, JournalPart
 from cuttlebone.store.events import GAPS_KEPT_MAX
 from cuttlebone.store.memory.queue_order import Place, QueueOrder
@@ -141,6 +142,15 @@ class MemoryState:
     def all_running(self) -> list[KeptJob]:
         """The running jobs of all tenants."""
         return [self.kept[key] for keys in self.running.values() for key in keys]
+
+    def matching(self, wanted: JobFilter) -> Iterator[KeptJob]:
+        """The jobs that are meant, newest first, whatever `wanted.limit`."""
+        return (kept for kept in reversed(self.kept.values()) if wanted.matches(kept.job))
+
+    def forget_all(self, keys: Iterable[JobKey]) -> None:
+        """Wipe jobs."""
+        for key in keys:
+            self.forget(key)
 
     def forget(self, key: JobKey) -> None:
         """Wipe a job; what is left is its place in the log over all jobs."""
