@@ -18,13 +18,14 @@ INSTALL_S_MAX = scaled(280)
 RUN_S_MAX = scaled(120)
 COMMAND_TO_TYPE = "pip install 'cuttlebone[llama]'"
 
-# Everything that can be imported, but for the one room that names llama.cpp.
+# Everything that can be imported, but for what names llama.cpp or the matcher that comes with it.
 IMPORT_ALL = """
 import pkgutil, sys
 from importlib import import_module
 import cuttlebone
+left_out = tuple("cuttlebone." + one for one in ("inference.llama", "inference.constraint_", "__main__"))
 for found in pkgutil.walk_packages(cuttlebone.__path__, "cuttlebone."):
-    if not found.name.startswith("cuttlebone.inference.llama") and found.name != "cuttlebone.__main__":
+    if not found.name.startswith(left_out):
         import_module(found.name)
 print(len(sys.modules))
 """
@@ -130,17 +131,20 @@ def test_block_tools_work(lean: Environment, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("serve", "--port", "0", "--no-state", "--specs", ".", "--model", "x=model.gguf"),
-        ("run", "none.yaml", "-i", "{}", "--model", "x=model.gguf"),
-        ("bench", "infer", "--model", "model.gguf"),
-        ("block", "run", "none.wasm", "-i", "{}", "--model", "model.gguf"),
+        ("serve", "--port", "0", "--no-state", "--specs", ".", "--model", "x={model}"),
+        ("run", "{specs}/complete.yaml", "-i", '{{"word": ""}}', "--model", "x={model}"),
+        ("bench", "infer", "--model", "{model}"),
+        ("block", "run", "none.wasm", "-i", "{{}}", "--model", "{model}"),
     ],
     ids=lambda arguments: arguments[0],
 )
 def test_a_model_is_refused_with_the_command_to_type(
-    lean: Environment, arguments: Sequence[str]
+    lean: Environment, tmp_path: Path, arguments: Sequence[str]
 ) -> None:
-    ended = lean.cuttlebone(*arguments)
+    model = tmp_path / "model.gguf"
+    model.write_bytes(b"GGUF")
+    specs = write_specs(tmp_path)
+    ended = lean.cuttlebone(*(one.format(model=model, specs=specs) for one in arguments))
     assert (ended.status, ended.out) == (2, "")
     assert COMMAND_TO_TYPE in ended.err
     assert "Traceback" not in ended.err
