@@ -81,10 +81,10 @@ def create_app(
         event_routes,
         block_routes,
         spec_routes,
-        health_routes,
         operation_routes,
     ):
-        app.include_router(router, dependencies=[KnownQuery])
+        app.include_router(router)
+    app.include_router(health_routes, dependencies=[KnownQuery])
     _serve_document(app)
     for error in _REFUSED:
         app.add_exception_handler(error, refuse)

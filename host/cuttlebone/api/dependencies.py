@@ -91,12 +91,14 @@ def allowed(scope: TokenScope) -> Any:  # what the framework takes has no public
         state.quotas.count_request(caller)
         require(caller, scope)
         request.state.caller = caller
+        _check_query(request)
 
     return Depends(check)
 
 
-async def _check_query(request: Request) -> None:
-    if not request.url.query:
+def _check_query(request: Request) -> None:
+    """Refuse a key that a route does not know: one that is misspelt would mean all jobs, not some."""
+    if not request.scope["query_string"]:
         return
     known = set(_query_keys(request.scope["route"].dependant))
     for key in request.query_params:
@@ -115,8 +117,12 @@ def _query_keys(asked: Dependant) -> Iterator[str]:
         yield from _query_keys(other)
 
 
-KnownQuery: Final = Depends(_check_query)
-"""Refuses a key that a route does not know: one that is misspelt would mean all jobs, not some."""
+async def _known_query(request: Request) -> None:
+    _check_query(request)
+
+
+KnownQuery: Final = Depends(_known_query)
+"""Refuses keys that a route does not know. For routes that everybody may ask; `allowed` does it for the others."""
 
 
 async def _seen_tenant(
