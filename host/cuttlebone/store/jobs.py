@@ -9,7 +9,7 @@ from cuttlebone.job.job import Accounting, Fence, Job, JobKey, JobStatusRow
 from cuttlebone.job.job_filter import JobFilter
 from cuttlebone_abi import Envelope, JobStatus
 
-POSITION_MAX: Final = 1_000
+POSITION_MAX: Final = 100
 """Up to which the place of a job in the queue is counted: whoever submits asks for it each time."""
 
 
